@@ -47,7 +47,9 @@ use output::Paint;
 use crate::base::clock::Clock;
 use crate::base::env::Env;
 use crate::base::path;
+use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::systems::declared::DeclaredSystem;
 use crate::systems::system;
 
 /// Where the help lists the options that stand before or behind a verb.
@@ -189,7 +191,7 @@ pub fn main(args: Vec<OsString>, now: Clock, hook: Hook) -> u8 {
     let (cli, checked) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            let printed = unless_unread(error.print().map_err(|e| untold(e).into()));
+            let printed = unless_unread(error.print());
             return match printed {
                 Err(untold) if !error.use_stderr() => failed(&untold),
                 // A closed terminal is not worth an error about an error.
@@ -205,16 +207,27 @@ pub fn main(args: Vec<OsString>, now: Clock, hook: Hook) -> u8 {
     if let Verb::Hook = cli.verb {
         return hook(cli.project.map(|project| &*project.leak()), now);
     }
-    let mut out = io::BufWriter::new(Stdout(io::stdout().lock()));
-    let ended = run(cli, &Env::read(), now(), &mut out).and_then(|answer| {
-        unless_unread(out.flush().map_err(anyhow::Error::from))?;
-        Ok(answer)
-    });
-    match ended {
-        Ok(Answer::Yes) => 0,
-        Ok(Answer::No) => 1,
-        Err(error) if is_broken_pipe(&error) => 0,
-        Err(error) => failed(&error),
+    let mut out = Vec::new();
+    let ended = run(&cli, &Env::read(), now(), &mut out);
+    // What was done before an error is told as well.
+    match (print(&out), ended) {
+        (Err(untold), _) => failed(&untold),
+        (Ok(()), Ok(Answer::Yes)) => 0,
+        (Ok(()), Ok(Answer::No)) => 1,
+        (Ok(()), Err(error)) => failed(&error),
+    }
+}
+
+/// A reader that has seen enough changes nothing about the answer.
+fn print(text: &[u8]) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    unless_unread(stdout.write_all(text).and_then(|()| stdout.flush()))
+}
+
+fn unless_unread(printed: io::Result<()>) -> Result<()> {
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.context("the answer could not be written to stdout"),
     }
 }
 
@@ -233,44 +246,7 @@ fn failed(error: &anyhow::Error) -> u8 {
     2
 }
 
-/// A reader that has seen enough changes nothing about the answer.
-fn unless_unread(printed: Result<()>) -> Result<()> {
-    match printed {
-        Err(error) if is_broken_pipe(&error) => Ok(()),
-        printed => printed,
-    }
-}
-
-/// Says of an error that it was not the command that failed, but the telling.
-struct Stdout<'a>(io::StdoutLock<'a>);
-
-impl Write for Stdout<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(untold)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(untold)
-    }
-}
-
-fn untold(error: io::Error) -> io::Error {
-    let why = format!("the answer could not be written to stdout: {error}");
-    io::Error::new(error.kind(), why)
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-            || cause
-                .downcast_ref::<serde_json::Error>()
-                .is_some_and(|e| e.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
-    })
-}
-
-fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<Answer> {
+fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<Answer> {
     match &cli.verb {
         Verb::Completions { shell } => {
             // The generator panics where it cannot write.
@@ -285,7 +261,26 @@ fn run(cli: Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<A
         }
         _ => {}
     }
-    let context = context(&cli, env, now)?;
+    let cwd = cwd(cli)?;
+    let project = Project::discover(cli.project.as_deref(), env, &cwd);
+    let rules = project.settings(env);
+    if let Some(id) = &cli.system {
+        global::check_id(id, &rules.settings)?;
+    }
+    let declared = DeclaredSystem::all(&rules.settings);
+    let context = CliContext {
+        env,
+        project,
+        given_project: cli.project.as_deref(),
+        cwd,
+        rules: &rules,
+        declared: &declared,
+        registry: Registry::new(&rules.settings, &declared),
+        system: cli.system.as_deref(),
+        format: if cli.json { Format::Json } else { Format::Text },
+        paint: Paint::for_stdout(),
+        now,
+    };
     let verb = &cli.verb;
     let rules = &context.rules;
     let (problems, left_out): (&[String], &[String]) = match verb {
@@ -363,7 +358,8 @@ fn prose(text: &str) -> Result<String, String> {
     }
 }
 
-fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<CliContext<'a>> {
+/// The directory one stands in, once it and the one that `--project` names are known to do.
+fn cwd(cli: &Cli) -> Result<String> {
     let cwd = std::env::current_dir()
         .context("the current directory cannot be read; go to one that exists")?;
     let cwd = cwd.to_str().with_context(|| {
@@ -378,23 +374,7 @@ fn context<'a>(cli: &Cli, env: &'a Env, now: DateTime<Utc>) -> Result<CliContext
     if let Some(dir) = dirs.find(|dir| cfg!(unix) && dir.contains('\\')) {
         bail!("`{dir}` has a `\\` in it, which is read as a `/`; rename that directory");
     }
-    let cwd = path::slashed(cwd).into_owned();
-    let project = Project::discover(cli.project.as_deref(), env, &cwd);
-    let rules = project.settings(env);
-    if let Some(id) = &cli.system {
-        global::check_id(id, &rules.settings)?;
-    }
-    Ok(CliContext {
-        env,
-        rules,
-        cwd,
-        project,
-        given_project: cli.project.clone(),
-        system: cli.system.clone(),
-        format: if cli.json { Format::Json } else { Format::Text },
-        paint: Paint::for_stdout(),
-        now,
-    })
+    Ok(path::slashed(cwd).into_owned())
 }
 
 fn place(context: &CliContext<'_>) -> Result<install::Place> {

@@ -1,13 +1,14 @@
 //! `agentmux`: its sessions, read and never written.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::{Answer, CliContext, output};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::{self, read_text};
 use crate::base::text;
 use crate::project::files::InDir;
@@ -19,14 +20,14 @@ use crate::systems::system::Files;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    view: Option<View>,
+    what: Option<What>,
     /// Only this session
     #[arg(long, global = true, value_name = "NAME")]
     session: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Subcommand)]
-enum View {
+enum What {
     /// Where each session is
     #[default]
     Show,
@@ -44,6 +45,8 @@ struct Document {
 #[derive(Debug, Serialize)]
 struct Problems {
     problems: Vec<Problem>,
+    #[serde(skip)]
+    n_sessions: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -54,11 +57,9 @@ struct Problem {
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let dirs = dirs(args, context)?;
-    let view = args.view.unwrap_or_default();
-    if let View::Events = view {
-        let events = events(&dirs, context)?;
-        context.print(out, &events, |out| write_events(&events, out))?;
-        return Ok(Answer::Yes);
+    let what = args.what.unwrap_or_default();
+    if let What::Events = what {
+        return context.show(&events(&dirs, context)?, out);
     }
     let session = |(name, dir): &(String, String)| {
         let files = InDir {
@@ -67,22 +68,22 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         state::session(name, &|file| files.text(file))
     };
     let sessions: Vec<Session> = dirs.iter().map(session).collect();
-    if let View::Validate = view {
-        return validate(&sessions, context, out);
+    match what {
+        What::Validate => context.show(&Problems::of(&sessions), out),
+        _ => context.show(&Document { sessions }, out),
     }
-    let document = Document { sessions };
-    context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(Answer::Yes)
 }
 
 /// The directories of the wanted sessions, by name.
 fn dirs(args: &Args, context: &CliContext<'_>) -> Result<Vec<(String, String)>> {
     context.require(agentmux::ID)?;
-    let mut dirs = context.sites_of(agentmux::ID, |site| {
+    let sites = context.sites_of(agentmux::ID).into_iter();
+    let named = sites.map(|site| {
         let dir = site.dir();
         let name = dir.rsplit('/').next().unwrap_or_default().to_owned();
         (name, dir)
     });
+    let mut dirs: Vec<_> = named.collect();
     if let Some(wanted) = &args.session {
         let known = names(&dirs);
         dirs.retain(|(name, _)| name == wanted);
@@ -101,28 +102,36 @@ fn names(dirs: &[(String, String)]) -> String {
     names.join(", ")
 }
 
-fn validate(sessions: &[Session], context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let problems = sessions.iter().flat_map(|session| {
-        session.problems.iter().map(|problem| Problem {
-            session: session.name.clone(),
-            problem: problem.clone(),
-        })
-    });
-    let document = Problems {
-        problems: problems.collect(),
-    };
-    context.print(out, &document, |out| {
-        for Problem { session, problem } in &document.problems {
+impl Problems {
+    fn of(sessions: &[Session]) -> Self {
+        let problems = sessions.iter().flat_map(|session| {
+            session.problems.iter().map(|problem| Problem {
+                session: session.name.clone(),
+                problem: problem.clone(),
+            })
+        });
+        Self {
+            problems: problems.collect(),
+            n_sessions: sessions.len(),
+        }
+    }
+}
+
+impl View for Problems {
+    fn text(&self, page: &mut Page<'_>) {
+        for Problem { session, problem } in &self.problems {
             let line = format!("{session}: {problem}");
-            writeln!(out, "{}", context.paint.red(&line))?;
+            writeln!(page, "{}", page.paint.red(&line));
         }
-        if document.problems.is_empty() {
-            let sessions = text::count(sessions.len(), "session", "sessions");
-            writeln!(out, "{sessions}, no problem")?;
+        if self.problems.is_empty() {
+            let sessions = text::count(self.n_sessions, "session", "sessions");
+            writeln!(page, "{}, no problem", sessions);
         }
-        Ok(())
-    })?;
-    Ok(Answer::yes_if(document.problems.is_empty()))
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(self.problems.is_empty())
+    }
 }
 
 /// A log of events that is larger is none.
@@ -167,56 +176,51 @@ fn active(dirs: &[(String, String)], context: &CliContext<'_>) -> Option<String>
     Some(dir.clone())
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if document.sessions.is_empty() {
-        writeln!(out, "no session of AgentMux")?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        if self.sessions.is_empty() {
+            writeln!(page, "no session of AgentMux");
+        }
+        for session in &self.sessions {
+            writeln!(page, "{}", page.paint.bold(&session.name));
+            let fields = [
+                ("phase", &session.phase),
+                ("last event", &session.last_event),
+                ("resumes in", &session.resume_phase),
+            ];
+            for (label, value) in fields {
+                writeln!(
+                    page,
+                    "  {:<12}{}",
+                    label,
+                    value.as_deref().unwrap_or("unknown")
+                );
+            }
+            if let Some(round) = session.review_iteration {
+                writeln!(page, "  {:<12}{}", "reviews", round.to_string());
+            }
+            for problem in &session.problems {
+                writeln!(page, "  {}", page.paint.red(problem));
+            }
+        }
     }
-    for session in &document.sessions {
-        writeln!(out, "{}", context.paint.bold(&session.name))?;
-        let fields = [
-            ("phase", &session.phase),
-            ("last event", &session.last_event),
-            ("resumes in", &session.resume_phase),
-        ];
-        for (label, value) in fields {
-            let value = output::printable(value.as_deref().unwrap_or("unknown"));
-            writeln!(out, "  {label:<12}{value}")?;
-        }
-        if let Some(round) = session.review_iteration {
-            writeln!(out, "  {:<12}{round}", "reviews")?;
-        }
-        for problem in &session.problems {
-            writeln!(out, "  {}", context.paint.red(problem))?;
-        }
-    }
-    Ok(())
 }
 
-fn write_events(events: &Events, out: &mut dyn Write) -> io::Result<()> {
-    let n_events = events.unapplied.len();
-    writeln!(
-        out,
-        "{} behind byte {}",
-        text::count(n_events, "unapplied event", "unapplied events"),
-        events.cursor
-    )?;
-    for event in &events.unapplied {
-        let at = event.timestamp.as_deref().unwrap_or("-");
-        let line = format!(
-            "{:>9}  {at}  {}  {}",
-            event.offset, event.tool, event.payload
-        );
-        writeln!(out, "{}", output::printable(&line))?;
+impl View for Events {
+    fn text(&self, page: &mut Page<'_>) {
+        let n_events = self.unapplied.len();
+        let events = text::count(n_events, "unapplied event", "unapplied events");
+        writeln!(page, "{} behind byte {}", events, self.cursor.to_string());
+        for event in &self.unapplied {
+            let at = event.timestamp.as_deref().unwrap_or("-");
+            let (offset, about) = (event.offset, format!("{}  {}", event.tool, event.payload));
+            writeln!(page, "{:>9}  {}  {}", offset, at, about);
+        }
+        if self.torn {
+            writeln!(
+                page,
+                "the log ends in the middle of a line, which AgentMux would lose"
+            );
+        }
     }
-    if events.torn {
-        writeln!(
-            out,
-            "the log ends in the middle of a line, which AgentMux would lose"
-        )?;
-    }
-    Ok(())
 }

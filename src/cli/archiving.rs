@@ -161,48 +161,39 @@ impl Outcome {
 /// Does the job in every site that it applies to, of the one root that is meant.
 pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Outcomes> {
     context.require_wanted()?;
-    context.with_all_systems(|registry| {
-        let (project, root) = (&context.project, root(context));
-        let sites = sites::find(project, registry);
-        let is_of_root = |dir: String| project.root_of(&dir).is_some_and(|of| of.dir == root.dir);
-        let meant = |site: &&Site<'_>| {
-            let id = site.governed.id();
-            context.wants(id) && (job.applies_to)(id) && is_of_root(site.dir())
-        };
-        let meant = sites.iter().filter(meant);
-        let mut outcomes: Vec<_> = meant
-            .map(|site| in_site(job, site, registry, context))
-            .collect();
-        if outcomes.is_empty() && (job.applies_to)(devt::ID) && context.wants(devt::ID) {
-            context.require(devt::ID)?;
-            let dir = root.path(".devt/state");
-            outcomes.push(Outcome {
-                missing: Some(match job.kind {
-                    Kind::Reset | Kind::Sweep => "state directory of devt",
-                    _ => "state directory",
-                }),
-                ..Outcome::of(devt::ID, dir)
-            });
-        }
-        Ok(outcomes.into())
-    })
+    let (project, root) = (&context.project, root(context));
+    let sites = sites::find(project, &context.registry);
+    let is_of_root = |dir: String| project.root_of(&dir).is_some_and(|of| of.dir == root.dir);
+    let meant = |site: &&Site<'_>| {
+        let id = site.governed.id();
+        context.wants(id) && (job.applies_to)(id) && is_of_root(site.dir())
+    };
+    let meant = sites.iter().filter(meant);
+    let mut outcomes: Vec<_> = meant.map(|site| in_site(job, site, context)).collect();
+    if outcomes.is_empty() && (job.applies_to)(devt::ID) && context.wants(devt::ID) {
+        context.require(devt::ID)?;
+        let dir = root.path(".devt/state");
+        outcomes.push(Outcome {
+            missing: Some(match job.kind {
+                Kind::Reset | Kind::Sweep => "state directory of devt",
+                _ => "state directory",
+            }),
+            ..Outcome::of(devt::ID, dir)
+        });
+    }
+    Ok(outcomes.into())
 }
 
 /// The main checkout or the work tree that `--project` names, or one stands in.
 fn root(context: &CliContext<'_>) -> Root {
-    let given = context.given_project.as_deref();
-    let dirs = given.into_iter().chain([&*context.cwd]);
+    let dirs = context.given_project.into_iter().chain([&*context.cwd]);
     let root_of = |dir| context.project.root_of(&context.absolute(dir));
     let mut roots = (dirs.chain(context.env.project_dir.as_deref())).filter_map(root_of);
     roots.next().unwrap_or_else(|| context.project.main.clone())
 }
 
-fn in_site(
-    job: &Job<'_>,
-    site: &Site<'_>,
-    registry: &Registry<'_>,
-    context: &CliContext<'_>,
-) -> Outcome {
+fn in_site(job: &Job<'_>, site: &Site<'_>, context: &CliContext<'_>) -> Outcome {
+    let registry = &context.registry;
     let mut outcome = Outcome::of(site.governed.id(), site.dir());
     let done = match job.effect {
         Effect::DryRun => plan(job, site, registry, &mut outcome).map(|chosen| {

@@ -1,13 +1,14 @@
 //! `audit`: every entry of every site, by bucket. Reads only.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Result, bail};
 use serde::{Serialize, Serializer};
 
-use super::global::{SwitchedOff, write_switched_off};
-use super::{Answer, CliContext, Format, output};
+use super::global::{SwitchedOff, say_switched_off};
+use super::output::{self, Page, Paint, View, writeln};
+use super::{Answer, CliContext, Format};
 use crate::base::{clock, path, text};
 use crate::contract::table::Bucket;
 use crate::project::entries::{self, Entry};
@@ -71,6 +72,8 @@ struct Document {
     /// The systems whose sites were not looked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     switched_off: Vec<SwitchedOff>,
+    #[serde(skip)]
+    as_annotations: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -78,34 +81,28 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     if args.ci && context.format == Format::Json {
         bail!("`--ci` prints annotations and `--json` a document; choose one");
     }
-    let reports = context.with_all_systems(|registry| audit(registry, context));
-    let ok = reports.iter().all(|report| report.ok);
-    let findings = reports
-        .iter()
-        .any(|report| !report.buckets[Bucket::AdHoc as usize].1.is_empty());
+    let sites = audit(context);
     let document = Document {
-        ok,
-        sites: reports,
+        ok: sites.iter().all(|report| report.ok),
+        sites,
         switched_off: context.all_switched_off(),
+        as_annotations: args.ci,
     };
-    context.print(out, &document, |out| match args.ci {
-        true => write_annotations(&document, context, out),
-        false => write_text(&document, context, out),
-    })?;
-    Ok(Answer::yes_if(ok && !findings))
+    context.show(&document, out)
 }
 
-fn audit(registry: &Registry<'_>, context: &CliContext<'_>) -> Vec<Report> {
-    let sites = sites::find(&context.project, registry);
-    let wanted = |site: &&Site<'_>| context.wants(site.governed.id());
-    let sites = sites.iter().filter(wanted);
+fn audit(context: &CliContext<'_>) -> Vec<Report> {
+    let sites = sites::find(&context.project, &context.registry);
+    let sites = sites
+        .iter()
+        .filter(|site| context.wants(site.governed.id()));
     let mut makers = Makers::new();
     changes::each(&context.recorder_dir(), &mut |change| {
         makers.insert(change.path, change.actor);
     });
-    let reports = sites.map(|site| report(site, registry, &makers));
+    let reports = sites.map(|site| report(site, &context.registry, &makers));
     let mut reports: Vec<Report> = reports.collect();
-    if reports.is_empty() && context.wants(devt::ID) && registry.get(devt::ID).is_some() {
+    if reports.is_empty() && context.wants(devt::ID) && context.registry.get(devt::ID).is_some() {
         let dir = context.project.main.path(".devt/state");
         reports.push(Report {
             reason: Some(MISSING.to_owned()),
@@ -167,49 +164,56 @@ impl Item {
     }
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let there = |report: &&Report| report.reason.as_deref() != Some(MISSING);
-    let reports: Vec<&Report> = document.sites.iter().filter(there).collect();
-    if reports.is_empty() && document.switched_off.is_empty() {
-        writeln!(out, "{}", context.without_sites())?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        if self.as_annotations {
+            return self.annotations(page);
+        }
+        let there = |report: &&Report| report.reason.as_deref() != Some(MISSING);
+        let reports: Vec<&Report> = self.sites.iter().filter(there).collect();
+        if reports.is_empty() && self.switched_off.is_empty() {
+            writeln!(page, "{}", page.context.without_sites());
+        }
+        reports.iter().for_each(|report| report.text(page));
+        if reports.len() > 1 {
+            let sites = text::count(reports.len(), "state directory", "state directories");
+            writeln!(page, "{}: {}", sites, totals(&reports));
+        }
+        say_switched_off(&self.switched_off, page);
     }
-    for report in &reports {
-        write_report(report, context, out)?;
+
+    fn answer(&self) -> Answer {
+        let is_clean = |report: &Report| report.items(Bucket::AdHoc).is_empty();
+        Answer::yes_if(self.ok && self.sites.iter().all(is_clean))
     }
-    if reports.len() > 1 {
-        let sites = text::count(reports.len(), "state directory", "state directories");
-        writeln!(out, "{sites}: {}", totals(&reports))?;
-    }
-    write_switched_off(&document.switched_off, out)
 }
 
-/// A clean site in a line; of others what has to go as well.
-fn write_report(report: &Report, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let title = format!("{} ({})", report.state_dir, report.system);
-    let title = context.paint.bold(&title);
-    if let Some(reason) = &report.reason {
-        return writeln!(out, "{title}  {}", context.paint.red(reason));
+impl Report {
+    fn items(&self, bucket: Bucket) -> &[Item] {
+        &self.buckets[bucket as usize].1
     }
-    writeln!(out, "{title}  {}", totals(&[report]))?;
-    for bucket in [Bucket::Ephemeral, Bucket::AdHoc] {
-        let (name, items) = &report.buckets[bucket as usize];
-        let name = format!("{name:<9}");
-        let name = match bucket {
-            Bucket::AdHoc => context.paint.red(&name),
-            _ => name,
-        };
-        for item in items {
-            let by: String = item.actor.iter().map(|by| format!(", by {by}")).collect();
-            let about = format!("{}, {}{by}", output::size(item.size), item.mtime);
-            let entry = output::entry(context.paint, &item.name, item.is_dir, &about);
-            writeln!(out, "  {name}  {entry}")?;
+
+    /// A clean site in a line; of others what has to go as well.
+    fn text(&self, page: &mut Page<'_>) {
+        let paint = page.paint;
+        let title = paint.bold(&format!("{} ({})", self.state_dir, self.system));
+        if let Some(reason) = &self.reason {
+            return writeln!(page, "{}  {}", title, paint.red(reason));
+        }
+        writeln!(page, "{}  {}", title, totals(&[self]));
+        for bucket in [Bucket::Ephemeral, Bucket::AdHoc] {
+            let name = match bucket {
+                Bucket::AdHoc => paint.red(bucket.as_str()),
+                _ => Paint::plain(bucket.as_str()),
+            };
+            for item in self.items(bucket) {
+                let by: String = item.actor.iter().map(|by| format!(", by {by}")).collect();
+                let about = format!("{}, {}{by}", output::size(item.size), item.mtime);
+                let (slash, about) = (output::slash(item.is_dir), paint.dim(&about));
+                writeln!(page, "  {:<9}  {}{}  {}", name, item.name, slash, about);
+            }
         }
     }
-    Ok(())
 }
 
 /// `3 entries, 1.5 KiB: 2 canonical, 1 ad_hoc`.
@@ -231,29 +235,28 @@ fn totals(reports: &[&Report]) -> String {
     }
 }
 
-/// One workflow command of GitHub Actions for each stray file.
-fn write_annotations(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let escape = |text: &str| {
-        let text = text.replace('%', "%25").replace('\r', "%0D");
-        text.replace('\n', "%0A")
-            .replace(':', "%3A")
-            .replace(',', "%2C")
-    };
-    for report in &document.sites {
-        let dir = context.project.main.relative(&report.state_dir);
-        let dir = escape(dir.unwrap_or(&report.state_dir));
-        for item in &report.buckets[Bucket::AdHoc as usize].1 {
-            let name = escape(&item.name);
-            let system = &report.system;
-            writeln!(
-                out,
-                "::error file={dir}/{name},title=Stray state file::`{name}` has no place in the contract of {system}; see `statewarden explain {dir}/{name}`"
-            )?;
+impl Document {
+    /// One workflow command of GitHub Actions for each stray file.
+    fn annotations(&self, page: &mut Page<'_>) {
+        let escape = |text: &str| {
+            let text = text.replace('%', "%25").replace('\r', "%0D");
+            text.replace('\n', "%0A")
+                .replace(':', "%3A")
+                .replace(',', "%2C")
+        };
+        for report in &self.sites {
+            let dir = page.context.project.main.relative(&report.state_dir);
+            let dir = escape(dir.unwrap_or(&report.state_dir));
+            for item in report.items(Bucket::AdHoc) {
+                let name = escape(&item.name);
+                let why = format!("has no place in the contract of {}", report.system);
+                let advice = format!("see `statewarden explain {dir}/{name}`");
+                writeln!(
+                    page,
+                    "::error file={}/{},title=Stray state file::`{}` {}; {}",
+                    dir, name, name, why, advice
+                );
+            }
         }
     }
-    Ok(())
 }

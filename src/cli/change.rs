@@ -1,14 +1,15 @@
 //! What the verbs that change a state share: one locked read-modify-write, and
 //! the same records as the hook's.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
+use super::CliContext;
 use super::archiving::with_site_lock;
-use super::{CliContext, output};
+use super::output::{Page, View, writeln};
 use crate::base::disk::bounded_read::read_text;
 use crate::lifecycle::agents;
 use crate::lifecycle::gates::{self, About, GateRecord};
@@ -56,9 +57,8 @@ pub(super) fn locked<T>(
 
 /// The directory of a system that the hook would take, else `below` the project.
 pub(super) fn nearest(context: &CliContext<'_>, system: &str, below: &str) -> PathBuf {
-    let nearest = context.with_all_systems(|registry| {
-        gates::nearest(&context.project, &context.cwd, registry.get(system)?)
-    });
+    let system = context.registry.get(system);
+    let nearest = system.and_then(|system| gates::nearest(&context.project, &context.cwd, system));
     nearest.unwrap_or_else(|| context.project.session_root().path(below).into())
 }
 
@@ -106,26 +106,21 @@ impl Change {
             ..self
         }
     }
+}
 
-    pub(super) fn print(&self, context: &CliContext<'_>, out: &mut dyn Write) -> Result<()> {
-        context.print(out, self, |out| {
-            writeln!(out, "{}: {}", output::printable(&self.file), self.word)?;
-            for moved in self.gates.iter().filter(|moved| moved.from != moved.to) {
-                let (from, to) = (moved.from.as_str(), moved.to.as_str());
-                writeln!(out, "  {}: {from} -> {to}", output::printable(&moved.gate))?;
-            }
-            if let Some(archive) = &self.archive_path {
-                writeln!(
-                    out,
-                    "  archived the old one in `{}`",
-                    output::printable(archive)
-                )?;
-            }
-            match &self.note {
-                Some(note) => writeln!(out, "  {}", output::printable(note)),
-                None => Ok(()),
-            }
-        })
+impl View for Change {
+    fn text(&self, page: &mut Page<'_>) {
+        writeln!(page, "{}: {}", self.file, self.word);
+        for moved in self.gates.iter().filter(|moved| moved.from != moved.to) {
+            let (from, to) = (moved.from.as_str(), moved.to.as_str());
+            writeln!(page, "  {}: {} -> {}", moved.gate, from, to);
+        }
+        if let Some(archive) = &self.archive_path {
+            writeln!(page, "  archived the old one in `{}`", archive);
+        }
+        if let Some(note) = &self.note {
+            writeln!(page, "  {}", note);
+        }
     }
 }
 
@@ -146,7 +141,6 @@ pub(super) fn record(
             let by = "a person at a terminal".to_owned();
             record.proof.push(Proof::Approval { by });
         }
-        context
-            .with_all_systems(|registry| agents::append_gates(&context.world(registry), [record]));
+        agents::append_gates(&context.world(), [record]);
     }
 }

@@ -8,7 +8,8 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::Serialize;
 
 use super::global::SwitchedOff;
-use super::{Answer, CliContext, output};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext};
 use crate::base::actor::Actor;
 use crate::base::disk::bounded_read;
 use crate::base::disk::resolve::exists;
@@ -22,6 +23,7 @@ use crate::guard::{judge, message};
 use crate::host::event::{Event, Kind, Text, Tool, surrogates};
 use crate::host::stdin::MAX_BYTES;
 use crate::lifecycle::agents;
+use crate::project::context::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -123,7 +125,7 @@ impl Row {
 fn check_owners(claims: &[Claim<'_>], context: &CliContext<'_>) -> Result<()> {
     for claim in claims {
         let owner = claim.governed.id();
-        if let Some(wanted) = context.system.as_deref().filter(|wanted| *wanted != owner) {
+        if let Some(wanted) = context.system.filter(|wanted| *wanted != owner) {
             bail!(
                 "`{}` belongs to {owner}, not to {wanted}; leave `--system` out, or pass \
                  `--system {owner}`",
@@ -142,33 +144,35 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         }
         None => (of_paths(args, context)?, context.rules.problems.clone()),
     };
-    let denied = decisions.iter().any(|row| row.decision == Ruling::Deny);
     let document = Document {
         decisions,
         problems,
     };
-    context.print(out, &document, |out| {
-        for row in &document.decisions {
-            let path = output::printable(&row.path);
-            match &row.reason {
-                None => writeln!(
-                    out,
-                    "{path}: {}",
-                    context.paint.green(row.decision.as_str())
-                )?,
-                Some(reason) => {
-                    writeln!(out, "{path}: {}", context.paint.red(row.decision.as_str()))?;
-                    writeln!(out, "  {}", output::printable(reason))?;
-                }
+    context.show(&document, out)
+}
+
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        for row in &self.decisions {
+            let ruling = row.decision.as_str();
+            let ruling = match row.reason {
+                None => page.paint.green(ruling),
+                Some(_) => page.paint.red(ruling),
+            };
+            writeln!(page, "{}: {}", row.path, ruling);
+            if let Some(reason) = &row.reason {
+                writeln!(page, "  {}", reason);
             }
             if let (Some(system), Some(by)) = (&row.system, &row.switched_off_by) {
-                let (system, by) = (output::printable(system), output::printable(by));
-                writeln!(out, "  not judged: {system} is switched off by `{by}`")?;
+                writeln!(page, "  not judged: {} is switched off by `{}`", system, by);
             }
         }
-        Ok(())
-    })?;
-    Ok(Answer::yes_if(!denied))
+    }
+
+    fn answer(&self) -> Answer {
+        let is_denied = |row: &Row| row.decision == Ruling::Deny;
+        Answer::yes_if(!self.decisions.iter().any(is_denied))
+    }
 }
 
 /// Parses a path, which names something.
@@ -204,15 +208,13 @@ fn of_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
             targets: &targets,
             exists,
         };
-        let off = context.with_complete_catalog(|registry| {
-            // What cannot be told is said below, of the systems that are on.
-            let claims = claims::of(&targets, &context.project, registry).unwrap_or_default();
-            check_owners(&claims, context).map(|()| context.switched_off_among(&claims))
-        })?;
-        let decision = context.with_all_systems(|registry| {
-            claims::of(&targets, &context.project, registry)
-                .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))
-        })?;
+        let all = context.complete_registry();
+        // What cannot be told is said below, of the systems that are on.
+        let claims = claims::of(&targets, &context.project, &all).unwrap_or_default();
+        check_owners(&claims, context)?;
+        let off = context.switched_off_among(&claims);
+        let decision = claims::of(&targets, &context.project, &context.registry)
+            .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))?;
         let there = &targets[0].path;
         let is_astray = Path::new(path).is_relative() && context.project.locate(there).is_none();
         if is_astray && decision.ruling() == Ruling::Allow {
@@ -239,43 +241,48 @@ fn of_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> 
     if let Some(host) = event.other_host(context.env) {
         bail!("`{file}` is an event of another host ({host}); statewarden has no opinion");
     }
-    let there = context.at(event.cwd.get().unwrap_or(&context.cwd));
-    for problem in &there.rules.problems {
-        if !context.rules.problems.contains(problem) {
-            warn::warn(problem);
+    context.at(event.cwd.get().unwrap_or(&context.cwd), |there| {
+        for problem in &there.rules.problems {
+            if !context.rules.problems.contains(problem) {
+                warn::warn(problem);
+            }
         }
-    }
-    let row = match event.kind() {
-        Kind::PreToolUse => judged(&event, file, &there)?,
-        _ => {
-            // Nothing is written before it.
-            let name = event.hook_event_name.get().unwrap_or(file);
-            let allowed = Decision::Allow { notes: Vec::new() };
-            Row::new(format!("{name} event"), &allowed)
-        }
-    };
-    Ok((row, there.rules.problems))
+        let row = match event.kind() {
+            Kind::PreToolUse => judged(&event, file, there)?,
+            _ => {
+                // Nothing is written before it.
+                let name = event.hook_event_name.get().unwrap_or(file);
+                let allowed = Decision::Allow { notes: Vec::new() };
+                Row::new(format!("{name} event"), &allowed)
+            }
+        };
+        Ok((row, there.rules.problems.clone()))
+    })
 }
 
 /// The answer about a call that comes.
 fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<Row> {
     let subject = subject(event).unwrap_or(file).to_owned();
-    let off = context.with_complete_catalog(|registry| {
-        let judged = judge::judge(&context.world(registry), event);
-        let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
-        check_owners(&claims, context).map(|()| context.switched_off_among(&claims))
-    })?;
-    let row = context.with_all_systems(|registry| {
-        let world = context.world(registry);
-        if event.tool() == Tool::Agent {
+    let (world, all) = (context.world(), context.complete_registry());
+    let complete = Context {
+        registry: &all,
+        ..context.world()
+    };
+    let claims = judge::judge(&complete, event).map(|(_, claims)| claims);
+    let claims = claims.unwrap_or_default();
+    check_owners(&claims, context)?;
+    let off = context.switched_off_among(&claims);
+    let row = match judge::judge(&world, event) {
+        _ if event.tool() == Tool::Agent => {
             let objection = agents::objection_to_dispatch(&world, event);
-            return Row::new(subject, &Decision::of(objection.into_iter().collect()));
+            return Ok(Row::new(
+                subject,
+                &Decision::of(objection.into_iter().collect()),
+            ));
         }
-        match judge::judge(&world, event) {
-            Ok((decision, _)) => Row::new(subject, &decision),
-            Err(unsettled) => Row::refused(subject, unsettled.reason()),
-        }
-    });
+        Ok((decision, _)) => Row::new(subject, &decision),
+        Err(unsettled) => Row::refused(subject, unsettled.reason()),
+    };
     Ok(row.unless_off(off))
 }
 

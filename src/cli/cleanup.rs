@@ -31,7 +31,7 @@ fn may_clean(system: &str) -> bool {
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    if let Some(system) = context.system.as_deref()
+    if let Some(system) = context.system
         && !may_clean(system)
     {
         bail!("`cleanup` does not apply to {system}: its files are a program's own");

@@ -1,13 +1,14 @@
 //! `config`: the settings in force, each with the file it comes from.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Answer, CliContext, output};
+use super::output::{Page, Paint, View, writeln};
+use super::{Answer, CliContext};
 use crate::formats::yaml;
 use crate::settings::load::text_or_lost_link;
 
@@ -74,7 +75,7 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
         settings: settings.collect(),
         files,
     };
-    context.print(out, &document, |out| write_text(&document, context, out))?;
+    context.show(&document, out)?;
     Ok(Answer::yes_if(context.rules.problems.is_empty()))
 }
 
@@ -135,32 +136,24 @@ fn flatten(above: &str, value: Value, depth: u8, keys: &mut Vec<(String, Value)>
     }
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let rows = document.settings.iter().map(|setting| {
-        let value = match &setting.value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
-        let file = setting.file.as_deref().unwrap_or("default");
-        [
-            output::printable(&setting.key),
-            output::printable(&value),
-            context.paint.dim(file),
-        ]
-    });
-    output::write_rows(&rows.collect::<Vec<_>>(), out)?;
-    writeln!(out)?;
-    let rows = document.files.iter().map(|file| {
-        let state = match file.state {
-            FileState::InForce => "in force",
-            FileState::Missing => "missing",
-            FileState::Ignored => "ignored",
-        };
-        [state.to_owned(), context.paint.dim(&file.path)]
-    });
-    output::write_rows(&rows.collect::<Vec<_>>(), out)
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        let paint = page.paint;
+        let rows = self.settings.iter().map(|Setting { key, value, file }| {
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            let file = paint.dim(file.as_deref().unwrap_or("default"));
+            [Paint::plain(key), Paint::plain(&value), file]
+        });
+        page.rows(&rows.collect::<Vec<_>>());
+        writeln!(page);
+        let rows = self.files.iter().map(|file| {
+            let state = match file.state {
+                FileState::InForce => "in force",
+                FileState::Missing => "missing",
+                FileState::Ignored => "ignored",
+            };
+            [Paint::plain(state), paint.dim(&file.path)]
+        });
+        page.rows(&rows.collect::<Vec<_>>());
+    }
 }

@@ -1,34 +1,38 @@
 //! What every command gets: where it stands, what holds there, how it prints.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 
-use super::output::{self, Paint};
-use super::unless_unread;
+use super::Answer;
+use super::output::{Page, Paint, View};
 use crate::base::clock::Now;
 use crate::base::env::Env;
 use crate::base::path;
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::project::sites::{self, Site};
 use crate::recorder::mediate::{self, Recorder};
 use crate::settings::merge::Resolved;
 use crate::store::lock::IN_COMMAND;
 use crate::systems::declared::DeclaredSystem;
 
 /// What every command gets.
-#[derive(Clone)]
 pub(crate) struct CliContext<'a> {
     pub(crate) env: &'a Env,
     pub(crate) project: Project,
     /// What `--project` said.
-    pub(crate) given_project: Option<String>,
+    pub(crate) given_project: Option<&'a str>,
     pub(crate) cwd: String,
-    pub(crate) rules: Resolved,
-    pub(crate) system: Option<String>,
+    pub(crate) rules: &'a Resolved,
+    pub(crate) declared: &'a [DeclaredSystem<'a>],
+    /// Every system that is on, whatever `--system` says.
+    pub(crate) registry: Registry<'a>,
+    /// What `--system` said.
+    pub(crate) system: Option<&'a str>,
     pub(crate) format: Format,
     pub(crate) paint: Paint,
     pub(crate) now: DateTime<Utc>,
@@ -41,15 +45,19 @@ pub(crate) enum Format {
 }
 
 impl CliContext<'_> {
-    /// The same around another directory: its project, and the settings of that.
-    pub(crate) fn at(&self, cwd: &str) -> Self {
-        let project = Project::discover(self.given_project.as_deref(), self.env, cwd);
-        Self {
-            rules: project.settings(self.env),
+    /// Runs `f` with the same around another directory: its project, and the settings of that.
+    pub(crate) fn at<T>(&self, cwd: &str, f: impl FnOnce(&CliContext<'_>) -> T) -> T {
+        let project = Project::discover(self.given_project, self.env, cwd);
+        let rules = project.settings(self.env);
+        let declared = DeclaredSystem::all(&rules.settings);
+        f(&CliContext {
             project,
             cwd: path::slashed(cwd).into_owned(),
-            ..self.clone()
-        }
+            rules: &rules,
+            declared: &declared,
+            registry: Registry::new(&rules.settings, &declared),
+            ..*self
+        })
     }
 
     /// A path as a person wrote it, made absolute and collapsed.
@@ -69,14 +77,13 @@ impl CliContext<'_> {
 
     /// The directory that `--project` names, wherever one stands; else where one stands.
     pub(crate) fn here(&self) -> String {
-        let given = self.given_project.as_deref();
+        let given = self.given_project;
         given.map_or(self.cwd.clone(), |dir| path::absolute(&self.cwd, dir, None))
     }
 
     /// The sentence of every verb that finds nothing to work on.
     pub(crate) fn without_sites(&self) -> String {
-        let dir = output::printable(&self.project.main.dir);
-        format!("no workflow state below `{dir}`")
+        format!("no workflow state below `{}`", self.project.main.dir)
     }
 
     /// Where the recorder keeps what it knows of the project.
@@ -86,37 +93,38 @@ impl CliContext<'_> {
 
     /// Runs what changes state files, so that the recorder knows whose the changes are.
     pub(super) fn own_writes<T>(&self, verb: &str, write: &mut dyn FnMut() -> T) -> T {
-        let declared = DeclaredSystem::all(&self.rules.settings);
-        let registry = Registry::new(&self.rules.settings, &declared);
-        let context = self.world(&registry);
-        Recorder::of(&context).own_writes(verb, IN_COMMAND, write)
+        Recorder::of(&self.world()).own_writes(verb, IN_COMMAND, write)
     }
 
-    /// What the hook would find here, with the given systems.
-    pub(crate) fn world<'w>(&'w self, registry: &'w Registry<'w>) -> Context<'w> {
+    /// What the hook would find here.
+    pub(crate) fn world(&self) -> Context<'_> {
         Context {
             project: self.project.clone(),
             cwd: self.cwd.clone(),
             env: self.env,
             now: Now::Known(self.now),
-            rules: &self.rules,
-            registry,
+            rules: self.rules,
+            registry: &self.registry,
         }
     }
 
-    /// Prints the document of a reading verb.
-    pub(crate) fn print(
-        &self,
-        out: &mut dyn Write,
-        json: &impl serde::Serialize,
-        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<()> {
-        let printed = match self.format {
-            Format::Json => serde_json::to_writer_pretty(&mut *out, json)
-                .map_err(anyhow::Error::from)
-                .and_then(|()| Ok(writeln!(out)?)),
-            Format::Text => text(out).map_err(anyhow::Error::from),
+    /// The sites of one system, whatever `--system` says.
+    pub(crate) fn sites_of(&self, id: &str) -> Vec<Site<'_>> {
+        let sites = sites::all(&self.project, &self.registry).into_iter();
+        sites.filter(|site| site.governed.id() == id).collect()
+    }
+
+    /// Prints what a verb found.
+    pub(crate) fn show(&self, found: &impl View, out: &mut dyn Write) -> Result<Answer> {
+        let text = match self.format {
+            Format::Json => serde_json::to_string_pretty(found)? + "\n",
+            Format::Text => {
+                let mut page = Page::new(self);
+                found.text(&mut page);
+                page.text
+            }
         };
-        unless_unread(printed)
+        out.write_all(text.as_bytes())?;
+        Ok(found.answer())
     }
 }

@@ -90,8 +90,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     if is_new {
         change = change.of_new_file();
     }
-    change.print(context, out)?;
-    Ok(Answer::Yes)
+    context.show(&change, out)
 }
 
 fn init(args: &Init, file: &Path, context: &CliContext<'_>) -> Result<String> {

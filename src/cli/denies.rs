@@ -8,13 +8,14 @@ mod list;
 mod report;
 mod stats;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use filter::{Counts, Decision, Filter, Query};
 
-use super::{Answer, CliContext, Format, output};
+use super::output::{Page, writeln};
+use super::{Answer, CliContext, Format};
 use crate::base::warn;
 use crate::log::append::{LogFile, Logs};
 use crate::log::read::{self, Entry, Reach};
@@ -53,31 +54,25 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         Verb::Report(_) => Decision::All,
         _ => Decision::Deny,
     };
-    let query = args.filter.resolve(default, context)?;
+    let query = args.filter.resolve(default, context);
     match verb {
-        Verb::List => list::run(&query, args.verbose, context, out)?,
-        Verb::Show(show) => list::show(show, context, out)?,
-        Verb::Stats(stats) => stats::run(stats, &query, context, out)?,
-        Verb::Report(report) => report::run(report, &query, context, out)?,
-        Verb::Export(export) => export::run(export, &query, context, out)?,
-        Verb::Follow if query.reach == Reach::All || query.limit.is_some() => {
+        Verb::List => list::run(query, args.verbose, context, out),
+        Verb::Show(show) => list::show(show, context, out),
+        Verb::Stats(stats) => stats::run(stats, query, context, out),
+        Verb::Report(report) => report::run(report, &query, context, out),
+        Verb::Export(export) => export::run(export, &query, context, out),
+        Verb::Follow if query.reach() == Reach::All || query.limit().is_some() => {
             bail!(
                 "`denies follow` prints what comes: `--all` and `--limit` have no meaning with it"
             )
         }
-        Verb::Follow => follow::run(&query, context, out)?,
+        Verb::Follow => follow::run(&query, context).map(|()| Answer::Yes),
     }
-    Ok(Answer::Yes)
 }
 
 /// Says that there is no such record, or none that the filter lets through; and where
 /// there are no others either, whether the hook ran at all.
-fn write_none(
-    query: &Query,
-    read: &LogCounts,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn say_none(query: &Query, read: &LogCounts, page: &mut Page<'_>) {
     let noun = match query.decision {
         Decision::Deny => "denial",
         Decision::Warn => "warning",
@@ -86,26 +81,33 @@ fn write_none(
         Decision::Fault => "fault",
         Decision::All => "record",
     };
-    match query.in_words() {
-        words if words.is_empty() => write!(out, "no {noun} is recorded")?,
-        words => write!(out, "no {noun} matches ({})", output::printable(&words))?,
+    let (words, others) = (query.in_words(), others(query, &read.counts));
+    if !words.is_empty() {
+        return writeln!(page, "no {} matches ({}){}", noun, words, others);
     }
-    write_others(query, &read.counts, out)?;
+    writeln!(page, "no {} is recorded{}", noun, others);
     let is_silent = read.heartbeats == 0 && read.counts == Counts::default();
-    if is_silent && query.in_words().is_empty() {
-        let log = context.project.logs().events();
-        if log.generations().is_empty() {
-            writeln!(out, "the hook has never run here; see `statewarden doctor`")?;
-        }
+    if is_silent
+        && page
+            .context
+            .project
+            .logs()
+            .events()
+            .generations()
+            .is_empty()
+    {
+        writeln!(
+            page,
+            "the hook has never run here; see `statewarden doctor`"
+        );
     }
-    Ok(())
 }
 
-/// Ends a line with what else is recorded.
-fn write_others(query: &Query, counts: &Counts, out: &mut dyn Write) -> io::Result<()> {
+/// What else is recorded, for the end of a line.
+fn others(query: &Query, counts: &Counts) -> String {
     match counts.besides(query.decision) {
-        others if others.is_empty() => writeln!(out),
-        others => writeln!(out, "; and {others} (`--decision all` lists them)"),
+        others if others.is_empty() => others,
+        others => format!("; and {others} (`--decision all` lists them)"),
     }
 }
 
@@ -114,7 +116,8 @@ fn write_others(query: &Query, counts: &Counts, out: &mut dyn Write) -> io::Resu
 /// The site at the root is one of them before it is there, for who waits for it.
 fn deny_logs(context: &CliContext<'_>) -> Vec<LogFile> {
     let mut dirs = vec![PathBuf::from(context.project.main.path(".devt/state"))];
-    dirs.extend(context.sites_of(devt::ID, |site| PathBuf::from(site.dir())));
+    let sites = context.sites_of(devt::ID);
+    dirs.extend(sites.iter().map(|site| PathBuf::from(site.dir())));
     dirs.sort_unstable();
     dirs.dedup();
     let devt = dirs.iter().map(|dir| Logs::devt(dir));
@@ -149,13 +152,13 @@ fn each_record(
     take: &mut dyn FnMut(&Entry<'_>, &str),
 ) -> Result<LogCounts> {
     let mut found = LogCounts::default();
-    let mut tell = query.reach == Reach::PriorText && context.format == Format::Text;
+    let mut tell = query.reach() == Reach::PriorText && context.format == Format::Text;
     for (log, is_wanted) in logs(query, context) {
         if tell && is_wanted && !log.generations().is_empty() {
             warn::warn("older records are in rotated logs; `--all` counts them as well");
             tell = false;
         }
-        let read = read::entries(&log, query.reach, &mut |entry, line| {
+        let read = read::entries(&log, query.reach(), &mut |entry, line| {
             found.heartbeats += u64::from(entry.decision == "heartbeat");
             if let Some(decision) = query.decision_of(entry) {
                 found.counts.add(decision);

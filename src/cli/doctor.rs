@@ -5,16 +5,16 @@ mod disk;
 mod process;
 mod program;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::global::SwitchedOff;
+use super::global::{SwitchedOff, known_ids};
 use super::install::Place;
-use super::output::{self, Paint};
+use super::output::{Page, View, writeln};
 use super::{Answer, CliContext};
 use crate::base::text;
 use crate::contract::denial::Mode;
@@ -24,7 +24,7 @@ use crate::lifecycle::gates::SiteRuns;
 use crate::project::registry::mode_of;
 use crate::project::sites::{self, Site};
 use crate::settings::merge::Resolved;
-use crate::systems::{devt, system};
+use crate::systems::devt;
 
 /// What the examination starts from.
 pub struct Subject<'a> {
@@ -98,32 +98,24 @@ struct Document {
 }
 
 pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let (sites, runs) = context.with_all_systems(|registry| {
-        let sites = sites::find(&context.project, registry);
-        let runs = sites.iter().flat_map(|site| active_runs(site, context));
-        let runs: Vec<PathBuf> = runs.collect();
-        let dirs = sites.iter().map(|site| PathBuf::from(site.dir()));
-        (dirs.collect::<Vec<_>>(), runs)
-    });
+    let sites = sites::find(&context.project, &context.registry);
+    let runs = sites.iter().flat_map(|site| active_runs(site, context));
+    let runs: Vec<PathBuf> = runs.collect();
+    let dirs: Vec<_> = sites.iter().map(|site| PathBuf::from(site.dir())).collect();
     let roots = [Some(&place.project), place.work_tree.as_ref()];
     let is_root = |dir: &str| roots.contains(&Some(&PathBuf::from(dir)));
     let is_named = context.given_project.is_some() || context.env.project_dir.is_some();
     let findings = examine(&Subject {
         place,
         below: Some(context.cwd.as_str()).filter(|dir| !is_named && !is_root(dir)),
-        settings: &context.rules,
+        settings: context.rules,
         switched_off: &context.all_switched_off(),
-        sites: &sites,
+        sites: &dirs,
         runs: &runs,
         temp: std::env::temp_dir(),
         now: context.now,
     });
-    let is_well = findings.iter().all(|finding| finding.level == Level::Info);
-    let document = Document { findings };
-    context.print(out, &document, |out| {
-        write_text(&document.findings, context.paint, out)
-    })?;
-    Ok(Answer::yes_if(is_well))
+    context.show(&Document { findings }, out)
 }
 
 /// The state files of a site's active runs. What is derived from files that people edit
@@ -165,8 +157,7 @@ fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
     for key in &resolved.overruled {
         findings.push(Finding::info("overruled", key));
     }
-    let declared = settings.declared().map(|(id, _)| id);
-    let ids: Vec<&str> = system::ids().into_iter().chain(declared).collect();
+    let ids = known_ids(settings);
     for id in &ids {
         if mode_of(id, settings) == Mode::Warn {
             let what = format!("`{id}` is only warned about: the settings say so");
@@ -187,42 +178,41 @@ fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-fn write_text(findings: &[Finding], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
-    for Finding {
-        id,
-        level,
-        what,
-        fix,
-    } in findings
-    {
-        let mark = match level {
-            Level::Info if fix.is_empty() => paint.green("ok      "),
-            Level::Info => paint.dim("note    "),
-            Level::Warning => paint.red("warning "),
-            Level::Error => paint.red("error   "),
-        };
-        writeln!(out, "{mark} {id:<16} {}", output::printable(what))?;
-        if !fix.is_empty() {
-            writeln!(out, "{:<25} {}", "", output::printable(fix))?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        let paint = page.paint;
+        for finding in &self.findings {
+            let mark = match finding.level {
+                Level::Info if finding.fix.is_empty() => paint.green("ok"),
+                Level::Info => paint.dim("note"),
+                Level::Warning => paint.red("warning"),
+                Level::Error => paint.red("error"),
+            };
+            writeln!(page, "{:<8} {:<16} {}", mark, finding.id, finding.what);
+            if !finding.fix.is_empty() {
+                writeln!(page, "{:<25} {}", "", finding.fix);
+            }
+        }
+        match (self.count(Level::Error), self.count(Level::Warning)) {
+            (0, 0) => writeln!(page, "{}", paint.green("healthy")),
+            (errors, warnings) => {
+                let errors = text::count(errors, "error", "errors");
+                let warnings = text::count(warnings, "warning", "warnings");
+                writeln!(page, "{}: {}, {}", paint.red("unhealthy"), errors, warnings);
+            }
         }
     }
-    let count = |level| {
-        findings
-            .iter()
-            .filter(|finding| finding.level == level)
-            .count()
-    };
-    match (count(Level::Error), count(Level::Warning)) {
-        (0, 0) => writeln!(out, "{}", paint.green("healthy"))?,
-        (errors, warnings) => writeln!(
-            out,
-            "{}: {}, {}",
-            paint.red("unhealthy"),
-            text::count(errors, "error", "errors"),
-            text::count(warnings, "warning", "warnings")
-        )?,
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(self.count(Level::Error) + self.count(Level::Warning) == 0)
     }
-    Ok(())
+}
+
+impl Document {
+    fn count(&self, level: Level) -> usize {
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.level == level).count()
+    }
 }
 
 #[cfg(test)]

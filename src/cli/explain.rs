@@ -1,11 +1,12 @@
 //! `explain`: where a path stands, as a short story.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Answer, CliContext, check, output};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext, check};
 use crate::base::actor::Actor;
 use crate::base::disk::resolve::exists;
 use crate::base::target::{Act, Target};
@@ -59,35 +60,34 @@ struct Explanation {
     rule: Option<&'static str>,
     reason: Option<String>,
     nearest: Vec<String>,
+    /// Who would write.
+    #[serde(skip)]
+    actor: String,
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let targets = [Target::literal(context.in_project(&args.path), Act::Write)];
     let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
-    let mut story = context.with_all_systems(|registry| {
-        let claims = claims::of(&targets, &context.project, registry)?;
-        let call = Call {
-            actor: &actor,
-            channel: Channel::FileTool,
-            cwd: &context.cwd,
-            targets: &targets,
-            exists,
-        };
-        let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
-        Ok::<_, anyhow::Error>(tell(&targets[0].path, claims.first(), &decision))
-    })?;
+    let claims = claims::of(&targets, &context.project, &context.registry)?;
+    let call = Call {
+        actor: &actor,
+        channel: Channel::FileTool,
+        cwd: &context.cwd,
+        targets: &targets,
+        exists,
+    };
+    let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
+    let mut story = tell(&targets[0].path, claims.first(), &decision);
+    story.actor = actor.to_string();
     if story.system.is_none() {
-        context.with_complete_catalog(|registry| {
-            let claims = claims::of(&targets, &context.project, registry).unwrap_or_default();
-            if let (Some(claim), Some(off)) = (claims.first(), context.switched_off_among(&claims))
-            {
-                locate(&mut story, claim);
-                (story.system, story.switched_off_by) = (Some(off.system), Some(off.by));
-            }
-        });
+        let all = context.complete_registry();
+        let claims = claims::of(&targets, &context.project, &all).unwrap_or_default();
+        if let (Some(claim), Some(off)) = (claims.first(), context.switched_off_among(&claims)) {
+            locate(&mut story, claim);
+            (story.system, story.switched_off_by) = (Some(off.system), Some(off.by));
+        }
     }
-    context.print(out, &story, |out| write_text(&story, &actor, context, out))?;
-    Ok(Answer::Yes)
+    context.show(&story, out)
 }
 
 fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Explanation {
@@ -179,87 +179,69 @@ pub(super) fn owner(writer: &Writer<'_>) -> String {
     }
 }
 
-fn write_text(
-    story: &Explanation,
-    actor: &Actor,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    writeln!(out, "{}", context.paint.bold(&story.path))?;
-    let Some(system) = &story.system else {
-        let root = output::printable(&context.project.main.dir);
-        writeln!(
-            out,
-            "  lies in no state directory below `{root}`; statewarden has no opinion"
-        )?;
-        return Ok(());
-    };
-    if let Some(wanted) = context.system.as_deref().filter(|wanted| wanted != system) {
-        writeln!(out, "  belongs to {system}, not to {wanted}")?;
-    }
-    let site = story
-        .site
-        .as_deref()
-        .filter(|site| !site.is_empty())
-        .unwrap_or("the project's root");
-    if let Some(by) = &story.switched_off_by {
-        return writeln!(
-            out,
-            "  lies in {}, a site of {system}, which is switched off by `{}`; statewarden has no \
-             opinion",
-            output::printable(site),
-            output::printable(by)
-        );
-    }
-    write_rows(story, system, site, out)?;
-    let word = match story.decision {
-        Ruling::Allow => context.paint.green("allowed"),
-        Ruling::Warn => context.paint.red("warned about, and not refused,"),
-        Ruling::Deny => context.paint.red("refused"),
-    };
-    let actor = output::printable(&actor.to_string());
-    writeln!(out, "  {:<11} {word} for {actor}", "a Write is")?;
-    match &story.reason {
-        Some(reason) => {
-            // Where there is more to read is here.
-            let said = reason
-                .rsplit_once(" More: ")
-                .map_or(&**reason, |(said, _)| said);
-            writeln!(out, "  {}", output::printable(said))
+impl View for Explanation {
+    fn text(&self, page: &mut Page<'_>) {
+        let paint = page.paint;
+        writeln!(page, "{}", paint.bold(&self.path));
+        let Some(system) = &self.system else {
+            let root = &page.context.project.main.dir;
+            return writeln!(
+                page,
+                "  lies in no state directory below `{}`; statewarden has no opinion",
+                root
+            );
+        };
+        let wanted = page.context.system;
+        if let Some(wanted) = wanted.filter(|wanted| wanted != system) {
+            writeln!(page, "  belongs to {}, not to {}", system, wanted);
         }
-        None => Ok(()),
+        let site = self.site.as_deref().filter(|site| !site.is_empty());
+        let site = site.unwrap_or("the project's root");
+        if let Some(by) = &self.switched_off_by {
+            return writeln!(
+                page,
+                "  lies in {}, a site of {}, which is switched off by `{}`; statewarden has no opinion",
+                site, system, by
+            );
+        }
+        for (title, text) in self.rows(system, site) {
+            if let Some(text) = text {
+                writeln!(page, "  {:<11} {}", title, text);
+            }
+        }
+        let word = match self.decision {
+            Ruling::Allow => paint.green("allowed"),
+            Ruling::Warn => paint.red("warned about, and not refused,"),
+            Ruling::Deny => paint.red("refused"),
+        };
+        writeln!(page, "  {:<11} {} for {}", "a Write is", word, self.actor);
+        if let Some(reason) = &self.reason {
+            // Where there is more to read is here.
+            let said = reason.rsplit_once(" More: ");
+            writeln!(page, "  {}", said.map_or(&**reason, |(said, _)| said));
+        }
     }
 }
 
-fn write_rows(
-    story: &Explanation,
-    system: &str,
-    site: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let contract = story.contract.as_ref().map(|source| match story.edition {
-        Some(edition) => format!("{source}; edition {} is in force", edition.as_str()),
-        None => source.clone(),
-    });
-    let kind = story.site_kind.map(|kind| format!(", {kind}"));
-    let kind = kind.unwrap_or_default();
-    let nearest = (!story.nearest.is_empty()).then(|| story.nearest.join(", "));
-    let rows = [
-        ("root", story.root.clone()),
-        ("site", Some(format!("{site}, governed by {system}{kind}"))),
-        ("contract", contract),
-        ("bucket", story.bucket.map(str::to_owned)),
-        ("row", story.row.clone()),
-        ("purpose", story.purpose.clone()),
-        ("written by", story.owner.clone()),
-        ("read by", story.readers.clone()),
-        ("nearest", nearest),
-    ];
-    for (title, text) in rows
-        .into_iter()
-        .filter_map(|(title, text)| Some((title, text?)))
-    {
-        writeln!(out, "  {title:<11} {}", output::printable(&text))?;
+impl Explanation {
+    fn rows(&self, system: &str, site: &str) -> [(&'static str, Option<String>); 9] {
+        let contract = self.contract.as_ref().map(|source| match self.edition {
+            Some(edition) => format!("{source}; edition {} is in force", edition.as_str()),
+            None => source.clone(),
+        });
+        let kind = self.site_kind.map(|kind| format!(", {kind}"));
+        let kind = kind.unwrap_or_default();
+        let nearest = (!self.nearest.is_empty()).then(|| self.nearest.join(", "));
+        [
+            ("root", self.root.clone()),
+            ("site", Some(format!("{site}, governed by {system}{kind}"))),
+            ("contract", contract),
+            ("bucket", self.bucket.map(str::to_owned)),
+            ("row", self.row.clone()),
+            ("purpose", self.purpose.clone()),
+            ("written by", self.owner.clone()),
+            ("read by", self.readers.clone()),
+            ("nearest", nearest),
+        ]
     }
-    Ok(())
 }

@@ -102,8 +102,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         Step::Init(args) => init(args, context)?,
         Step::Update(args) => update(args, context)?,
     };
-    change.print(context, out)?;
-    Ok(Answer::Yes)
+    context.show(&change, out)
 }
 
 fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
@@ -185,17 +184,16 @@ fn archive(file: &Path, locked: &Locked<'_>, context: &CliContext<'_>) -> Result
         kind: Kind::Init,
         now: context.now,
     };
-    let taken = context.with_all_systems(|catalog| {
-        let governed = catalog.get(SYSTEM)?;
-        let site = Site {
-            governed,
-            root: context.project.session_root().clone(),
-            site: ".claude".to_owned(),
-        };
-        let ring = site.ring(&context.project, context.rules.settings.archive_runs);
-        Some(ring.take(locked, run, &[item], &mut |_| ()))
-    });
-    let taken = taken.transpose()?.unwrap_or_default();
+    let Some(governed) = context.registry.get(SYSTEM) else {
+        return Ok(None);
+    };
+    let site = Site {
+        governed,
+        root: context.project.session_root().clone(),
+        site: ".claude".to_owned(),
+    };
+    let ring = site.ring(&context.project, context.rules.settings.archive_runs);
+    let taken = ring.take(locked, run, &[item], &mut |_| ())?;
     match taken.statuses.as_slice() {
         [Status::Failed { error }] => {
             bail!(

@@ -3,21 +3,19 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{self, Write};
 
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use serde::Serialize;
 
-use super::{Cli, CliContext, help, number, output};
+use super::output::{Page, writeln};
+use super::{Cli, CliContext, help, number};
 use crate::contract::denial::Mode;
 use crate::guard::claims::Claim;
 use crate::project::registry::Registry;
-use crate::project::sites::{self, Site};
 use crate::settings::file::nearest;
 use crate::settings::model::Settings;
-use crate::systems::declared::DeclaredSystem;
 use crate::systems::{agent_flow, agentmux, devt, groups, session, system};
 
 /// The verbs that are about one system, with its id.
@@ -120,10 +118,15 @@ pub(super) fn check(matches: &ArgMatches) -> Result<()> {
     }
 }
 
+/// The systems of the program, then those of the settings.
+pub(super) fn known_ids(settings: &Settings) -> Vec<&str> {
+    let declared = settings.declared().map(|(id, _)| id);
+    system::ids().into_iter().chain(declared).collect()
+}
+
 /// Refuses an id that no system has.
 pub(super) fn check_id(id: &str, settings: &Settings) -> Result<()> {
-    let declared = settings.declared().map(|(id, _)| id);
-    let known: Vec<&str> = system::ids().into_iter().chain(declared).collect();
+    let known = known_ids(settings);
     if known.contains(&id) {
         return Ok(());
     }
@@ -149,17 +152,21 @@ impl fmt::Display for SwitchedOff {
 }
 
 /// One line for each settings file that switches systems off.
-pub(super) fn write_switched_off(off: &[SwitchedOff], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn say_switched_off(off: &[SwitchedOff], page: &mut Page<'_>) {
     for same in off.chunk_by(|a, b| a.by == b.by) {
         let ids: Vec<&str> = same.iter().map(|off| off.system.as_str()).collect();
         let are = if ids.len() == 1 { "is" } else { "are" };
-        let (ids, by) = (ids.join(", "), output::printable(&same[0].by));
-        writeln!(out, "{ids} {are} switched off by `{by}`")?;
+        writeln!(
+            page,
+            "{} {} switched off by `{}`",
+            ids.join(", "),
+            are,
+            same[0].by
+        );
     }
-    Ok(())
 }
 
-impl CliContext<'_> {
+impl<'a> CliContext<'a> {
     /// Says so where the settings switch a system off.
     pub(super) fn switched_off(&self, id: &str) -> Option<SwitchedOff> {
         let is_off = self.rules.settings.mode_of(id) == Mode::Off;
@@ -178,9 +185,8 @@ impl CliContext<'_> {
 
     /// Every system that the settings switch off, where `--system` names none.
     pub(super) fn all_switched_off(&self) -> Vec<SwitchedOff> {
-        let declared = self.rules.settings.declared().map(|(id, _)| id);
-        let ids = system::ids().into_iter().chain(declared);
-        let ids = ids.filter(|id| self.wants(id));
+        let ids = known_ids(&self.rules.settings);
+        let ids = ids.into_iter().filter(|id| self.wants(id));
         ids.filter_map(|id| self.switched_off(id)).collect()
     }
 
@@ -194,43 +200,26 @@ impl CliContext<'_> {
 
     /// Refuses to go on where `--system` names one that is switched off.
     pub(super) fn require_wanted(&self) -> Result<()> {
-        self.system.as_deref().map_or(Ok(()), |id| self.require(id))
+        self.system.map_or(Ok(()), |id| self.require(id))
     }
 
-    /// Runs `f` with the systems that `--system` leaves.
-    pub(super) fn with_catalog<T>(&self, f: impl FnOnce(&Registry<'_>) -> Result<T>) -> Result<T> {
+    /// The systems that `--system` leaves.
+    pub(super) fn wanted_systems(&self) -> Result<Registry<'a>> {
         self.require_wanted()?;
-        let declared = DeclaredSystem::all(&self.rules.settings);
-        let mut registry = Registry::new(&self.rules.settings, &declared);
+        let mut registry = Registry::new(&self.rules.settings, self.declared);
         registry
             .governed
             .retain(|governed| self.wants(governed.id()));
-        f(&registry)
+        Ok(registry)
     }
 
-    /// Runs `f` with every system that is on, whatever `--system` says.
-    pub(super) fn with_all_systems<T>(&self, f: impl FnOnce(&Registry<'_>) -> T) -> T {
-        let declared = DeclaredSystem::all(&self.rules.settings);
-        f(&Registry::new(&self.rules.settings, &declared))
-    }
-
-    /// What `f` makes of each site of one system, whatever `--system` says.
-    pub(super) fn sites_of<T>(&self, id: &str, f: impl FnMut(Site<'_>) -> T) -> Vec<T> {
-        self.with_all_systems(|registry| {
-            let sites = sites::all(&self.project, registry).into_iter();
-            let ours = sites.filter(|site| site.governed.id() == id);
-            ours.map(f).collect()
-        })
-    }
-
-    /// Runs `f` with every system, those that are switched off included.
-    pub(super) fn with_complete_catalog<T>(&self, f: impl FnOnce(&Registry<'_>) -> T) -> T {
-        let declared = DeclaredSystem::all(&self.rules.settings);
-        f(&Registry::complete(&self.rules.settings, &declared))
+    /// Every system, those that are switched off included.
+    pub(super) fn complete_registry(&self) -> Registry<'a> {
+        Registry::complete(&self.rules.settings, self.declared)
     }
 
     /// Whether a system is wanted by `--system`.
     pub(super) fn wants(&self, id: &str) -> bool {
-        self.system.as_deref().is_none_or(|wanted| wanted == id)
+        self.system.is_none_or(|wanted| wanted == id)
     }
 }

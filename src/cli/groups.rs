@@ -1,12 +1,13 @@
 //! `groups`: the state of every task group, derived from its files.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{Answer, CliContext, change, number, output};
+use super::output::{Page, Paint, View, writeln};
+use super::{Answer, CliContext, change, number};
 use crate::lifecycle::gates::SiteFiles;
 use crate::systems::groups;
 use crate::systems::groups::state::{self, Change, Group, GroupState};
@@ -79,8 +80,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             bail!("there is no group {number}; the groups are {known}");
         }
     }
-    context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(Answer::Yes)
+    context.show(&document, out)
 }
 
 fn named(root: &str, context: &CliContext<'_>) -> Result<(String, Change)> {
@@ -114,7 +114,8 @@ fn derive(dir: &str, context: &CliContext<'_>) -> Result<Option<Change>> {
 /// The change of every site that has a `tasks.md`.
 fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, Change)>> {
     context.require(groups::ID)?;
-    let found = context.sites_of(groups::ID, |site| {
+    let sites = context.sites_of(groups::ID).into_iter();
+    let found = sites.filter_map(|site| {
         let change = derive(&site.dir(), context).transpose()?;
         let shown = match site.shown(&context.project) {
             root if root.is_empty() => ".".to_owned(),
@@ -122,43 +123,35 @@ fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, Change)>> {
         };
         Some(change.map(|change| (shown, change)))
     });
-    found.into_iter().flatten().collect()
+    found.collect()
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for of_change in document.groups.chunk_by(|a, b| a.root == b.root) {
-        let change = &of_change[0].root;
-        writeln!(out, "{}", context.paint.bold(change))?;
-        for row in of_change {
-            write_group(&row.group, context, out)?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        for of_change in self.groups.chunk_by(|a, b| a.root == b.root) {
+            writeln!(page, "{}", page.paint.bold(&of_change[0].root));
+            of_change.iter().for_each(|row| say_group(&row.group, page));
+        }
+        for Ungrouped { change, reason } in &self.ungrouped {
+            writeln!(page, "{}: not done: {}", page.paint.bold(change), reason);
         }
     }
-    for Ungrouped { change, reason } in &document.ungrouped {
-        let change = context.paint.bold(&output::printable(change));
-        writeln!(out, "{change}: not done: {}", output::printable(reason))?;
-    }
-    Ok(())
 }
 
-fn write_group(group: &Group, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn say_group(group: &Group, page: &mut Page<'_>) {
     let rework = if group.rework { " (rework)" } else { "" };
-    let word = format!("{:<21}", format!("{}{rework}", group.state.as_str()));
+    let word = format!("{}{rework}", group.state.as_str());
     let word = match group.state {
-        GroupState::GroupDone => context.paint.green(&word),
-        GroupState::Stuck | GroupState::Error | GroupState::Escalation => context.paint.red(&word),
+        GroupState::GroupDone => page.paint.green(&word),
+        GroupState::Stuck | GroupState::Error | GroupState::Escalation => page.paint.red(&word),
         GroupState::Pending
         | GroupState::Developing
         | GroupState::Testing
-        | GroupState::Reviewing => word,
+        | GroupState::Reviewing => Paint::plain(&word),
     };
-    let name = output::printable(&group.name);
-    writeln!(out, "{:>3}  {word}  {name}", group.group)?;
+    writeln!(page, "{:>3}  {:<21}  {}", group.group, word, group.name);
     for reason in &group.reasons {
-        writeln!(out, "     {}", context.paint.dim(reason))?;
+        writeln!(page, "     {}", page.paint.dim(reason));
     }
-    writeln!(out, "     next: {}", output::printable(&group.next))
+    writeln!(page, "     next: {}", group.next);
 }

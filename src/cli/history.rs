@@ -1,12 +1,13 @@
 //! `history`: what the archives hold. Reads only.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use super::{Answer, CliContext, output};
+use super::output::{self, Page, View, writeln};
+use super::{Answer, CliContext};
 use crate::base::clock;
 use crate::base::disk::bounded_read::{if_there, read_text};
 use crate::base::path::{self, from_os};
@@ -45,11 +46,10 @@ pub(super) fn archived(context: &CliContext<'_>) -> Result<Vec<Archived>> {
 /// one: a reset takes away what a site is known by.
 fn rings(context: &CliContext<'_>) -> Result<Vec<(Archive, PathBuf)>> {
     let runs = context.rules.settings.archive_runs;
-    let mut rings: Vec<(Archive, PathBuf)> = context.with_catalog(|registry| {
-        let sites = sites::find(&context.project, registry).into_iter();
-        let ring = |site: Site<'_>| (site.ring(&context.project, runs), site.dir().into());
-        Ok(sites.map(ring).collect())
-    })?;
+    let registry = context.wanted_systems()?;
+    let sites = sites::find(&context.project, &registry).into_iter();
+    let ring = |site: Site<'_>| (site.ring(&context.project, runs), site.dir().into());
+    let mut rings: Vec<(Archive, PathBuf)> = sites.map(ring).collect();
     let own = context.project.logs().own_folder().to_owned();
     for dir in rings_below(&own.join(OWN_ARCHIVE)) {
         if rings.iter().any(|(ring, _)| ring.dir == dir) {
@@ -122,8 +122,7 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
     let document = Document {
         archives: archives.collect::<Result<_>>()?,
     };
-    context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(Answer::Yes)
+    context.show(&document, out)
 }
 
 /// `None` for a snapshot that another run has dropped meanwhile.
@@ -176,32 +175,29 @@ fn workflow(snapshot: &Path) -> Option<Workflow> {
     })
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if document.archives.is_empty() {
-        return writeln!(out, "nothing is archived");
-    }
-    for row in &document.archives {
-        let by = row.by.as_deref().unwrap_or("another program");
-        let about = format!("{} of `{}`, by {by}", row.system, row.state_dir);
-        let name = context.paint.bold(&row.archive);
-        writeln!(out, "{name}  {}", output::printable(&about))?;
-        if let Some(task) = row
-            .workflow
-            .as_ref()
-            .and_then(|workflow| workflow.task.as_deref())
-        {
-            writeln!(out, "  task: {}", output::printable(task))?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        if self.archives.is_empty() {
+            writeln!(page, "nothing is archived");
         }
-        for entry in &row.entries {
-            let reason = entry.reason.as_deref().unwrap_or("no reason known");
-            let about = format!("{}, {}, {reason}", output::size(entry.size), entry.mtime);
-            let line = output::entry(context.paint, &entry.name, entry.is_dir, &about);
-            writeln!(out, "  {line}")?;
+        for row in &self.archives {
+            let by = row.by.as_deref().unwrap_or("another program");
+            let name = page.paint.bold(&row.archive);
+            writeln!(
+                page,
+                "{}  {} of `{}`, by {}",
+                name, row.system, row.state_dir, by
+            );
+            let workflow = row.workflow.as_ref();
+            if let Some(task) = workflow.and_then(|workflow| workflow.task.as_deref()) {
+                writeln!(page, "  task: {}", task);
+            }
+            for entry in &row.entries {
+                let reason = entry.reason.as_deref().unwrap_or("no reason known");
+                let about = format!("{}, {}, {reason}", output::size(entry.size), entry.mtime);
+                let (slash, about) = (output::slash(entry.is_dir), page.paint.dim(&about));
+                writeln!(page, "  {}{}  {}", entry.name, slash, about);
+            }
         }
     }
-    Ok(())
 }

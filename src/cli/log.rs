@@ -1,14 +1,15 @@
 //! `log`: every recorded change of a state file, newest first.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use chrono::DateTime;
 use serde::Serialize;
 
-use super::denies::filter::since;
+use super::denies::filter::Since;
 use super::install::difference;
-use super::{Answer, CliContext, number, output};
+use super::output::{self, Page, Paint, View, writeln};
+use super::{Answer, CliContext, number};
 use crate::base::path;
 use crate::recorder::changes::{self, ChangeRecord, Outcome};
 use crate::recorder::contents::Contents;
@@ -23,8 +24,8 @@ pub struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<String>,
     /// Only since then: `30m`, `24h`, `7d`, a date, or an RFC 3339 time
-    #[arg(long, value_name = "WHEN")]
-    since: Option<String>,
+    #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
+    since: Option<Since>,
     /// Only the newest N
     #[arg(long, value_name = "N", value_parser = number::<usize>(1..=u64::MAX))]
     limit: Option<usize>,
@@ -36,6 +37,9 @@ pub struct Args {
 #[derive(Serialize)]
 struct Document {
     changes: Vec<ChangeRecord>,
+    /// With `--diff`.
+    #[serde(skip)]
+    contents: Option<Contents>,
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -44,11 +48,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         .iter()
         .map(|path| context.in_project(path))
         .collect();
-    let since = args
-        .since
-        .as_deref()
-        .map(|text| since(text, context.now))
-        .transpose()?;
+    let since = args.since.map(|since| since.before(context.now));
     let is_wanted = |record: &ChangeRecord| {
         let is_below = |dir: &String| path::relative(&record.path, dir).is_some();
         let ts = DateTime::parse_from_rfc3339(&record.ts);
@@ -64,33 +64,30 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     });
     changes.reverse();
     changes.truncate(args.limit.unwrap_or(usize::MAX));
-    let document = Document { changes };
-    let contents = args.diff.then(|| Contents::of(&recorder));
-    context.print(out, &document, |out| {
-        if document.changes.is_empty() {
-            return writeln!(out, "no changes are recorded");
-        }
-        for record in &document.changes {
-            write_line(record, context, out)?;
-            if let Some(contents) = &contents {
-                write_diff(record, contents, out)?;
-            }
-        }
-        Ok(())
-    })?;
-    Ok(Answer::Yes)
+    let document = Document {
+        changes,
+        contents: args.diff.then(|| Contents::of(&recorder)),
+    };
+    context.show(&document, out)
 }
 
-fn write_line(
-    record: &ChangeRecord,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let path = context
-        .project
-        .main
-        .relative(&record.path)
-        .unwrap_or(&record.path);
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        if self.changes.is_empty() {
+            writeln!(page, "no changes are recorded");
+        }
+        for record in &self.changes {
+            say_record(record, page);
+            if let Some(contents) = &self.contents {
+                say_diff(record, contents, page);
+            }
+        }
+    }
+}
+
+fn say_record(record: &ChangeRecord, page: &mut Page<'_>) {
+    let path = page.context.project.main.relative(&record.path);
+    let path = path.unwrap_or(&record.path);
     let act = match record.act {
         Act::Create => "created",
         Act::Change => "changed",
@@ -101,43 +98,34 @@ fn write_line(
     let code = record.code.as_deref().filter(|code| !code.is_empty());
     let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
     let outcome = match record.decision {
-        Outcome::Allowed => String::new(),
-        Outcome::Detected => context.paint.red(&format!("  detected{code}")),
-        Outcome::Undone => context.paint.red(&format!("  undone{code}")),
+        Outcome::Allowed => Paint::plain(""),
+        Outcome::Detected => page.paint.red(&format!("  detected{code}")),
+        Outcome::Undone => page.paint.red(&format!("  undone{code}")),
     };
     let actor = record.actor.as_deref().unwrap_or("unknown");
     let doubt = if record.certain { "" } else { "?" };
-    writeln!(
-        out,
-        "{}  {}  {}{doubt} by {}  {act} {}  {size}{outcome}",
-        output::printable(&record.id),
-        output::printable(&record.ts),
-        output::printable(actor),
-        output::printable(record.tool.as_deref().unwrap_or("-")),
-        output::printable(path),
-    )
+    let tool = record.tool.as_deref().unwrap_or("-");
+    let about = format!("{actor}{doubt} by {tool}  {act} {path}  {size}");
+    writeln!(page, "{}  {}  {}{}", record.id, record.ts, about, outcome);
 }
 
 /// Longer texts take long to be compared line by line.
 const MAX_LINES: usize = 2_000;
 
-fn write_diff(record: &ChangeRecord, contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+fn say_diff(record: &ChangeRecord, contents: &Contents, page: &mut Page<'_>) {
     let text = |id: Option<BlobId>| match id {
         None => Ok(String::new()),
         Some(id) => {
             let bytes = contents.get(id).ok_or("the content is not kept")?;
             let text = String::from_utf8(bytes).map_err(|_| "the content is no text")?;
             match text.lines().count() {
-                ..=MAX_LINES => {
-                    let lines = text.lines().map(output::printable);
-                    Ok(lines.collect::<Vec<_>>().join("\n"))
-                }
+                ..=MAX_LINES => Ok(text),
                 _ => Err("the content is too long to be compared"),
             }
         }
     };
     match text(record.before).and_then(|before| Ok((before, text(record.after)?))) {
-        Ok((before, after)) => difference::write(out, &before, &after),
-        Err(why) => writeln!(out, "  ({why})"),
+        Ok((before, after)) => difference::say(page, &before, &after),
+        Err(why) => writeln!(page, "  ({})", why),
     }
 }

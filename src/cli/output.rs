@@ -1,15 +1,169 @@
-//! Text made for people.
+//! How a verb's answer is printed: one JSON document, or text made for people.
 
+use std::borrow::Cow;
+use std::fmt::{self, Display, Write as _};
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
+use super::{Answer, CliContext};
 use crate::base::env;
 
 pub(crate) use crate::base::text::printable;
 
-/// Colors, on a terminal only and where the environment allows them. What is painted is
-/// [`printable`] in either case.
+/// What a verb found. As JSON it is what it serializes to.
+pub(crate) trait View: Serialize {
+    fn text(&self, page: &mut Page<'_>);
+
+    fn answer(&self) -> Answer {
+        Answer::Yes
+    }
+}
+
+/// Text, line by line; [`writeln!`] adds one.
+pub(crate) struct Page<'c> {
+    pub(crate) context: &'c CliContext<'c>,
+    pub(crate) paint: Paint,
+    pub(super) text: String,
+}
+
+impl<'c> Page<'c> {
+    pub(super) fn new(context: &'c CliContext<'c>) -> Self {
+        Self {
+            context,
+            paint: context.paint,
+            text: String::new(),
+        }
+    }
+
+    pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {
+        let start = self.text.len();
+        // A `String` takes everything.
+        let _ = self.text.write_fmt(line);
+        let end = self.text[start..].trim_end_matches(' ').len();
+        self.text.truncate(start + end);
+        self.text.push('\n');
+    }
+
+    /// Rows in columns; the last one is not padded.
+    pub(crate) fn rows<const N: usize>(&mut self, rows: &[[Painted; N]]) {
+        let width = |column: usize| rows.iter().map(|row| row[column].width()).max();
+        let widths: Vec<usize> = (0..N).map(|column| width(column).unwrap_or(0)).collect();
+        for row in rows {
+            let (last, cells) = row
+                .split_last()
+                .map_or((None, row.as_slice()), |(l, c)| (Some(l), c));
+            let cells = cells.iter().zip(&widths);
+            let cells: String = cells
+                .map(|(cell, width)| format!("{cell:<width$}  "))
+                .collect();
+            let last = last.map_or(String::new(), Painted::to_string);
+            self.line(format_args!("{cells}{last}"));
+        }
+    }
+}
+
+/// Adds a line to a page. The values stand behind the format, never in it: each is made
+/// printable, or was when it was painted.
+macro_rules! write_line {
+    ($page:expr) => { $page.line(format_args!("")) };
+    ($page:expr, $format:literal $(, $value:expr)* $(,)?) => {{
+        const { $crate::cli::output::assert_no_captures($format) };
+        $page.line(format_args!($format $(, $crate::cli::output::Shown::shown(&$value))*))
+    }};
+}
+pub(crate) use write_line as writeln;
+
+/// A captured value would get onto the page as it is.
+pub(crate) const fn assert_no_captures(format: &str) {
+    let (bytes, mut at) = (format.as_bytes(), 0);
+    while at + 1 < bytes.len() {
+        let is_name = bytes[at + 1].is_ascii_alphabetic() || bytes[at + 1] == b'_';
+        assert!(
+            bytes[at] != b'{' || !is_name,
+            "put the value behind the format"
+        );
+        at += 1;
+    }
+}
+
+/// What can stand in a line.
+pub(crate) trait Shown {
+    fn shown(&self) -> impl Display;
+}
+
+impl Shown for str {
+    fn shown(&self) -> impl Display {
+        printable(self)
+    }
+}
+
+impl Shown for Path {
+    fn shown(&self) -> impl Display {
+        printable(&self.to_string_lossy())
+    }
+}
+
+impl Shown for Painted {
+    fn shown(&self) -> impl Display {
+        self
+    }
+}
+
+impl<T: Shown + ?Sized> Shown for &T {
+    fn shown(&self) -> impl Display {
+        (**self).shown()
+    }
+}
+
+macro_rules! shown_as {
+    ($($of:ty: $seen_as:ty),*) => { $(impl Shown for $of {
+        fn shown(&self) -> impl Display {
+            let seen: &$seen_as = self;
+            seen.shown()
+        }
+    })* };
+}
+shown_as!(String: str, Cow<'_, str>: str, Box<str>: str, PathBuf: Path);
+
+macro_rules! shown_whole {
+    ($($number:ty),*) => { $(impl Shown for $number {
+        fn shown(&self) -> impl Display {
+            *self
+        }
+    })* };
+}
+shown_whole!(u32, u64, usize);
+
+/// A text that is printable, with a color or without; it is padded as it looks.
+#[derive(Clone, Debug)]
+pub(crate) struct Painted {
+    code: Option<&'static str>,
+    text: String,
+}
+
+impl Painted {
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+}
+
+impl Display for Painted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            None => out.pad(&self.text),
+            Some(code) => {
+                write!(out, "\x1b[{code}m")?;
+                out.pad(&self.text)?;
+                out.write_str("\x1b[0m")
+            }
+        }
+    }
+}
+
+/// Colors, on a terminal only and where the environment allows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paint {
     Plain,
@@ -25,64 +179,45 @@ impl Paint {
         }
     }
 
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.wrap("1", text)
+    pub(crate) fn plain(text: &str) -> Painted {
+        Self::Plain.with("", text)
     }
 
-    pub(crate) fn red(self, text: &str) -> String {
-        self.wrap("31", text)
+    pub(crate) fn bold(self, text: &str) -> Painted {
+        self.with("1", text)
     }
 
-    pub(crate) fn green(self, text: &str) -> String {
-        self.wrap("32", text)
+    pub(crate) fn red(self, text: &str) -> Painted {
+        self.with("31", text)
     }
 
-    pub(crate) fn dim(self, text: &str) -> String {
-        self.wrap("2", text)
+    pub(crate) fn green(self, text: &str) -> Painted {
+        self.with("32", text)
     }
 
-    /// The name to use in place of a refused one, if there is any.
-    pub(crate) fn instead(self, name: &str) -> String {
+    pub(crate) fn dim(self, text: &str) -> Painted {
+        self.with("2", text)
+    }
+
+    /// The name to use in place of a denied one, if there is any.
+    pub(crate) fn instead(self, name: &str) -> Painted {
         match name {
-            "" => String::new(),
+            "" => Self::plain(""),
             name => self.green(&format!(" → {name}")),
         }
     }
 
-    fn wrap(self, code: &str, text: &str) -> String {
-        match self {
-            Self::Plain => printable(text),
-            Self::Colors => format!("\x1b[{code}m{}\x1b[0m", printable(text)),
+    fn with(self, code: &'static str, text: &str) -> Painted {
+        Painted {
+            code: (self == Self::Colors).then_some(code),
+            text: printable(text),
         }
     }
 }
 
-/// Rows in columns; the last column is not padded, and is the only one that may be painted.
-pub(crate) fn write_rows<const N: usize>(
-    rows: &[[String; N]],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let width = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.max().unwrap_or(0)
-    };
-    for row in rows {
-        let cells = row
-            .iter()
-            .enumerate()
-            .map(|(column, cell)| match column + 1 {
-                last if last == N => cell.clone(),
-                _ => format!("{cell:<width$}", width = width(column)),
-            });
-        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  "))?;
-    }
-    Ok(())
-}
-
-/// An entry of a directory, with what is told of it; it stands on a line.
-pub(crate) fn entry(paint: Paint, name: &str, is_dir: bool, about: &str) -> String {
-    let slash = if is_dir { "/" } else { "" };
-    format!("{}{slash}  {}", printable(name), paint.dim(about))
+/// The mark behind the name of a directory.
+pub(crate) fn slash(is_dir: bool) -> &'static str {
+    if is_dir { "/" } else { "" }
 }
 
 /// A size in bytes as a person reads it: `512 B`, `1.5 KiB`.
@@ -163,6 +298,23 @@ mod tests {
         let entries = |number: u8| count(number, "entry", "entries");
         let found = [0, 1, 2].map(entries);
         assert_eq!(found, ["0 entries", "1 entry", "2 entries"]);
+    }
+
+    /// What an agent names can neither color a line nor begin one; it is padded as it looks.
+    #[test]
+    fn values_are_printable_and_paint_has_no_width() {
+        for (paint, name, expected) in [
+            (Paint::Plain, "a\nb", "a\\nb|c   |"),
+            (
+                Paint::Colors,
+                "\x1b[31m",
+                "\\u{1b}[31m|\x1b[31mc   \x1b[0m|",
+            ),
+        ] {
+            let (name, painted) = (name.to_owned(), paint.red("c"));
+            let line = format!("{}|{:<4}|", name.shown(), painted.shown());
+            assert_eq!(line, expected);
+        }
     }
 
     #[test]

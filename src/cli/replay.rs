@@ -8,7 +8,7 @@ mod guard;
 mod tally;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
@@ -16,7 +16,8 @@ use std::{fs, thread};
 use anyhow::{Context as _, Result, bail};
 use tally::{Document, Report};
 
-use super::{Answer, CliContext, output};
+use super::output::{Page, Progress, View, writeln};
+use super::{Answer, CliContext};
 use crate::base::{text, warn};
 use crate::formats::yaml;
 
@@ -32,9 +33,7 @@ pub struct Args {
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     // Nothing is refused of a system that is off, which looks like a good answer.
-    if let Some(id) = &context.system {
-        context.require(id)?;
-    }
+    context.require_wanted()?;
     let files = transcripts(&args.paths)?;
     let reports = read_all(&files, context)?;
     check_transcripts(&files, &reports)?;
@@ -49,7 +48,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             )
         ));
     }
-    context.print(out, &document, |out| write_text(&document, context, out))?;
+    context.show(&document, out)?;
     let refused = !document.refused.is_empty();
     Ok(Answer::yes_if(!(args.fail_on_deny && refused)))
 }
@@ -112,7 +111,7 @@ fn check_transcripts(files: &[PathBuf], reports: &[Report]) -> Result<()> {
 fn read_all(files: &[PathBuf], context: &CliContext<'_>) -> Result<Vec<Report>> {
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let progress = output::Progress::new("files", files.len(), 0);
+    let progress = Progress::new("files", files.len(), 0);
     let shared = guard::Surroundings::of(context);
     let work = || -> Result<Vec<(usize, Report)>> {
         let mut reports = Vec::new();
@@ -144,86 +143,73 @@ fn take<'f>(files: &'f [PathBuf], next: &AtomicUsize) -> Option<(usize, &'f Path
     Some((at, files.get(at)?))
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let title = format!(
-        "{}, {}; {} would be refused, {} of them refused then as well",
-        text::count(document.files, "file", "files"),
-        text::count(document.calls, "call", "calls"),
-        document.refused_calls,
-        document.already_refused
-    );
-    writeln!(out, "{}", context.paint.bold(&title))?;
-    if document.warned > 0 {
-        writeln!(
-            out,
-            "{} would get a warning (`mode: warn`)",
-            document.warned
-        )?;
-    }
-    for row in &document.refused {
-        let instead = row.suggestion.as_deref().unwrap_or_default();
-        let instead = context.paint.instead(instead);
-        writeln!(
-            out,
-            "{:>6}  {}  {}  {}{instead}",
-            row.count,
-            context.paint.red(&format!("{:<20}", row.rule.as_str())),
-            output::printable(&row.system),
-            output::printable(&row.name),
-        )?;
-        for example in &row.examples {
-            let what = format!("{} by {}: {}", example.tool, example.agent, example.what);
-            let place = format!("{}:{}", example.file, example.line);
-            writeln!(
-                out,
-                "          {}  {}",
-                context.paint.dim(&place),
-                output::printable(&what)
-            )?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        let paint = page.paint;
+        let title = format!(
+            "{}, {}; {} would be refused, {} of them refused then as well",
+            text::count(self.files, "file", "files"),
+            text::count(self.calls, "call", "calls"),
+            self.refused_calls,
+            self.already_refused
+        );
+        writeln!(page, "{}", paint.bold(&title));
+        if self.warned > 0 {
+            writeln!(page, "{} would get a warning (`mode: warn`)", self.warned);
         }
+        for row in &self.refused {
+            let instead = paint.instead(row.suggestion.as_deref().unwrap_or_default());
+            let (rule, about) = (
+                paint.red(row.rule.as_str()),
+                format!("{}  {}", row.system, row.name),
+            );
+            writeln!(page, "{:>6}  {:<20}  {}{}", row.count, rule, about, instead);
+            for example in &row.examples {
+                let place = paint.dim(&format!("{}:{}", example.file, example.line));
+                let by = format!("{} by {}", example.tool, example.agent);
+                writeln!(page, "          {}  {}: {}", place, by, example.what);
+            }
+        }
+        self.suggest(page);
     }
-    suggest(document, out)
 }
 
-/// The settings that would let the possible false alarms through.
-fn suggest(document: &Document, out: &mut dyn Write) -> io::Result<()> {
-    let mut names: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for candidate in &document.false_alarm_candidates {
-        let of_system = names.entry(&candidate.system).or_default();
-        let name = yaml::quote(&candidate.name);
-        if !of_system.contains(&name) {
-            of_system.push(name);
+impl Document {
+    /// The settings that would let the possible false alarms through.
+    fn suggest(&self, page: &mut Page<'_>) {
+        let mut names: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for candidate in &self.false_alarm_candidates {
+            let of_system = names.entry(&candidate.system).or_default();
+            let name = yaml::quote(&candidate.name);
+            if !of_system.contains(&name) {
+                of_system.push(name);
+            }
+        }
+        if names.is_empty() {
+            return;
+        }
+        writeln!(page);
+        writeln!(
+            page,
+            "Possible false alarms: refused now, but read or edited by name later."
+        );
+        for candidate in &self.false_alarm_candidates {
+            let used = &candidate.used;
+            writeln!(
+                page,
+                "  {}  {} used it at {}",
+                candidate.name, used.tool, used.place
+            );
+        }
+        writeln!(
+            page,
+            "If these names belong to your project, add to `.claude/statewarden.yaml`:"
+        );
+        writeln!(page);
+        writeln!(page, "systems:");
+        for (system, names) in names {
+            writeln!(page, "  {}:", system);
+            writeln!(page, "    extra_names: [{}]", names.join(", "));
         }
     }
-    if names.is_empty() {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "\nPossible false alarms: refused now, but read or edited by name later."
-    )?;
-    for candidate in &document.false_alarm_candidates {
-        let used = format!(
-            "{} used it at {}",
-            candidate.used.tool, candidate.used.place
-        );
-        writeln!(
-            out,
-            "  {}  {}",
-            output::printable(&candidate.name),
-            output::printable(&used)
-        )?;
-    }
-    writeln!(
-        out,
-        "If these names belong to your project, add to `.claude/statewarden.yaml`:\n\nsystems:"
-    )?;
-    for (system, names) in names {
-        writeln!(out, "  {system}:\n    extra_names: [{}]", names.join(", "))?;
-    }
-    Ok(())
 }

@@ -42,7 +42,7 @@ struct Document<'o> {
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let system = context.system.as_deref().unwrap_or(devt::ID);
+    let system = context.system.unwrap_or(devt::ID);
     if system::by_id(system).is_some_and(|system| system.info().upkeep != Retention::Run) {
         bail!("`reset` does not apply to {system}: its files are not the state of one run");
     }

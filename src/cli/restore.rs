@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::archiving::{placed, with_site_lock};
 use super::history::{Archived, archived};
-use super::{Answer, CliContext, output};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext};
 use crate::base::path::from_os;
 use crate::store::archive::{Held, Kind, Newer, Return, Run};
 use crate::store::replace;
@@ -102,8 +103,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         replaced_to: replaced_to.map(|path| from_os(&path)),
         is_gone: !from.snapshot.path.exists(),
     };
-    context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(Answer::yes_if(document.ok))
+    context.show(&document, out)
 }
 
 /// The one snapshot that is meant.
@@ -168,33 +168,34 @@ fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
     Ok(held)
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for row in &document.restored {
-        let name = output::printable(&row.name);
-        match &row.returned {
-            Return::Restored => writeln!(out, "{name}  restored")?,
-            Return::Vanished => writeln!(out, "{name}  vanished")?,
-            Return::Skipped => {
-                let why = "a newer one is there; `--force` replaces it";
-                writeln!(out, "{name}  {} {why}", context.paint.red("skipped:"))?;
-            }
-            Return::Failed { error } => {
-                let error = output::printable(error);
-                writeln!(out, "{name}  {} {error}", context.paint.red("error"))?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        for row in &self.restored {
+            match &row.returned {
+                Return::Restored => writeln!(page, "{}  restored", row.name),
+                Return::Vanished => writeln!(page, "{}  vanished", row.name),
+                Return::Skipped => {
+                    let why = "a newer one is there; `--force` replaces it";
+                    writeln!(page, "{}  {} {}", row.name, page.paint.red("skipped:"), why);
+                }
+                Return::Failed { error } => {
+                    writeln!(page, "{}  {} {}", row.name, page.paint.red("error"), error);
+                }
             }
         }
+        if let Some(path) = &self.replaced_to {
+            writeln!(page, "what was replaced is in `{}`", path);
+        }
+        if self.is_gone {
+            writeln!(
+                page,
+                "nothing is left in `{}`; it was removed",
+                self.archive
+            );
+        }
     }
-    if let Some(path) = &document.replaced_to {
-        let path = output::printable(path);
-        writeln!(out, "what was replaced is in `{path}`")?;
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(self.ok)
     }
-    if document.is_gone {
-        let archive = output::printable(&document.archive);
-        writeln!(out, "nothing is left in `{archive}`; it was removed")?;
-    }
-    Ok(())
 }

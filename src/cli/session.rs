@@ -1,7 +1,7 @@
 //! `session`: the steps of a session's `state.json`.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 use std::iter;
 use std::path::Path;
 
@@ -11,7 +11,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
 use super::change::{self, Change};
-use super::{Answer, CliContext, number, output, prose, status};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext, number, prose, status};
 use crate::base::path;
 use crate::lifecycle::gates;
 use crate::project::files::InDir;
@@ -162,8 +163,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             step(&args.on, transition::Step::Decide(decision), context)?
         }
     };
-    change.print(context, out)?;
-    Ok(Answer::Yes)
+    context.show(&change, out)
 }
 
 fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
@@ -372,20 +372,17 @@ fn show(which: &Which, context: &CliContext<'_>, out: &mut dyn Write) -> Result<
             notes,
         }],
     };
-    context.print(out, &document, |out| {
-        document
-            .sessions
-            .iter()
-            .try_for_each(|shown| write_text(shown, context, out))
-    })?;
-    Ok(Answer::Yes)
+    context.show(&document, out)
 }
 
-fn write_text(shown: &Shown, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
-    status::write_run(&shown.workflow, context, out)?;
-    writeln!(out, "  task: {}", output::printable(&shown.task))?;
-    for note in &shown.notes {
-        writeln!(out, "  note: {}", output::printable(note))?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        for shown in &self.sessions {
+            status::say_run(&shown.workflow, page);
+            writeln!(page, "  task: {}", shown.task);
+            for note in &shown.notes {
+                writeln!(page, "  note: {}", note);
+            }
+        }
     }
-    Ok(())
 }

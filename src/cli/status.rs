@@ -1,13 +1,14 @@
 //! `status`: every workflow of every system, with its gates.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::global::{SwitchedOff, write_switched_off};
-use super::{Answer, CliContext, output};
+use super::global::{SwitchedOff, say_switched_off};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext};
 use crate::base::text;
 use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::SiteRuns;
@@ -55,16 +56,15 @@ impl Changes {
 
 pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let declared = |id: &str| context.rules.settings.system(id).declared.is_some();
-    if let Some(id) = context.system.as_deref()
+    if let Some(id) = context.system
         && (id == own::ID || declared(id))
     {
         bail!("`status` does not apply to {id}: it has no workflow");
     }
-    let mut document = context.with_catalog(|registry| Ok(read(context, registry)))?;
+    let mut document = read(context, &context.wanted_systems()?);
     document.switched_off = context.all_switched_off();
     document.changes = Changes::read(&context.recorder_dir());
-    context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(Answer::yes_if(document.problems.is_empty()))
+    context.show(&document, out)
 }
 
 fn read(context: &CliContext<'_>, registry: &Registry<'_>) -> Document {
@@ -78,89 +78,74 @@ fn read(context: &CliContext<'_>, registry: &Registry<'_>) -> Document {
     document
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let Document {
-        systems,
-        problems,
-        switched_off,
-        changes,
-    } = document;
-    if systems.is_empty() && problems.is_empty() && switched_off.is_empty() {
-        writeln!(out, "{}", context.without_sites())?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        let is_empty = self.systems.is_empty() && self.problems.is_empty();
+        if is_empty && self.switched_off.is_empty() {
+            writeln!(page, "{}", page.context.without_sites());
+        }
+        self.systems.iter().for_each(|run| say_run(run, page));
+        for problem in &self.problems {
+            writeln!(page, "{}", page.paint.red(problem));
+        }
+        let Changes {
+            total,
+            detected,
+            undone,
+        } = self.changes;
+        if total > 0 {
+            let recorded = text::count(total, "change", "changes");
+            writeln!(
+                page,
+                "{} on record, {} detected, {} undone; `statewarden log` shows them",
+                recorded, detected, undone
+            );
+        }
+        say_switched_off(&self.switched_off, page);
     }
-    for run in systems {
-        write_run(run, context, out)?;
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(self.problems.is_empty())
     }
-    for problem in problems {
-        writeln!(out, "{}", context.paint.red(problem))?;
-    }
-    if !changes.is_none() {
-        let recorded = text::count(changes.total, "change", "changes");
-        let (detected, undone) = (changes.detected, changes.undone);
-        writeln!(
-            out,
-            "{recorded} on record, {detected} detected, {undone} undone; `statewarden log` shows them"
-        )?;
-    }
-    write_switched_off(switched_off, out)
 }
 
 /// One run for a person: a closed one in a line, an active one with its gates.
-pub(super) fn write_run(
-    run: &Workflow,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let change = run
-        .file
-        .strip_suffix("/tasks.md")
-        .and_then(|dir| dir.rsplit('/').next());
+pub(super) fn say_run(run: &Workflow, page: &mut Page<'_>) {
+    let dir = run.file.strip_suffix("/tasks.md");
+    let change = dir.and_then(|dir| dir.rsplit('/').next());
     let title = match change.filter(|_| run.system == groups::ID) {
         Some(change) => format!("{} {change}  {}", run.system, run.file),
         None => format!("{}  {}", run.system, run.file),
     };
-    let title = context.paint.bold(&title);
+    let title = page.paint.bold(&title);
     if !run.active {
         let next = run.next.trim_start_matches("nothing: ");
-        return writeln!(out, "{title}  {}", context.paint.dim(next));
+        return writeln!(page, "{}  {}", title, page.paint.dim(next));
     }
-    writeln!(out, "{title}")?;
-    let phase = output::printable(run.phase.as_deref().unwrap_or("none"));
+    writeln!(page, "{}", title);
     let round = match (run.iteration, run.max_iterations) {
         (Some(n), Some(max)) => format!(", iteration {n} of {max}"),
         (Some(n), None) => format!(", iteration {n}"),
         (None, _) => String::new(),
     };
-    writeln!(out, "  phase {phase}{round}")?;
+    writeln!(
+        page,
+        "  phase {}{}",
+        run.phase.as_deref().unwrap_or("none"),
+        round
+    );
     let width = |gate: &Gate| gate.name.chars().count();
     let width = run.gates.iter().map(width).max().unwrap_or_default();
     for gate in &run.gates {
-        write_gate(gate, width, context, out)?;
+        let word = match gate.status {
+            GateStatus::Passed => page.paint.green(gate.shown()),
+            GateStatus::Failed => page.paint.red(gate.shown()),
+            GateStatus::InProgress => page.paint.bold(gate.shown()),
+            GateStatus::Pending | GateStatus::Skipped => page.paint.dim(gate.shown()),
+        };
+        let about = [gate.agent.as_deref(), gate.timestamp.as_deref()];
+        let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        writeln!(page, "  {:<width$}  {:<11}  {}", gate.name, word, about);
     }
-    writeln!(out, "  next: {}", output::printable(&run.next))
-}
-
-fn write_gate(
-    gate: &Gate,
-    width: usize,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    // Colors are no width, so the word is padded before it gets one.
-    let word = format!("{:<11}", gate.shown());
-    let word = match gate.status {
-        GateStatus::Passed => context.paint.green(&word),
-        GateStatus::Failed => context.paint.red(&word),
-        GateStatus::InProgress => context.paint.bold(&word),
-        GateStatus::Pending | GateStatus::Skipped => context.paint.dim(&word),
-    };
-    let name = output::printable(&gate.name);
-    let about = [gate.agent.as_deref(), gate.timestamp.as_deref()];
-    let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let line = format!("  {name:<width$}  {word}  {}", output::printable(&about));
-    writeln!(out, "{}", line.trim_end())
+    writeln!(page, "  next: {}", run.next);
 }

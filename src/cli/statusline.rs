@@ -45,8 +45,8 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
     // A line without denials is better than none.
     let session: Session = serde_json::from_slice(&input).unwrap_or_default();
     let dir = session.workspace.project_dir;
-    let context = context.at(&dir.unwrap_or_else(|| context.here()));
-    if let Some(line) = line(&context, &session.session_id) {
+    let dir = dir.unwrap_or_else(|| context.here());
+    if let Some(line) = context.at(&dir, |there| line(there, &session.session_id)) {
         writeln!(out, "{}", output::printable(&line))?;
     }
     Ok(Answer::Yes)
@@ -68,23 +68,21 @@ fn explain(out: &mut dyn Write) -> Result<()> {
 
 /// `None` where nothing is under way.
 fn line(context: &CliContext<'_>, session: &str) -> Option<String> {
-    context.with_all_systems(|registry| {
-        let sites = context.world(registry).sites_around();
-        let log = GateLog::read(&context.project.logs().gates(), RECENT);
-        let runs = sites
-            .iter()
-            .flat_map(|site| SiteRuns::of(site, &context.project, &log).readable);
-        let runs = runs.filter(|run| run.active);
-        let mut parts: Vec<String> = runs.map(|run| of_run(&run)).collect();
-        if parts.is_empty() {
-            return None;
-        }
-        match denials(&sites, context, session) {
-            0 => {}
-            n => parts.push(format!("{n} denied")),
-        }
-        Some(parts.join(" · "))
-    })
+    let sites = context.world().sites_around();
+    let log = GateLog::read(&context.project.logs().gates(), RECENT);
+    let runs = sites
+        .iter()
+        .flat_map(|site| SiteRuns::of(site, &context.project, &log).readable);
+    let runs = runs.filter(|run| run.active);
+    let mut parts: Vec<String> = runs.map(|run| of_run(&run)).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    match denials(&sites, context, session) {
+        0 => {}
+        n => parts.push(format!("{n} denied")),
+    }
+    Some(parts.join(" · "))
 }
 
 fn of_run(run: &Workflow) -> String {

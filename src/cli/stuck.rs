@@ -1,14 +1,15 @@
 //! `stuck`: is the workflow refused again and again without getting on?
 
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::{Answer, CliContext, output};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::{clock, text};
 use crate::log::append::Logs;
@@ -79,8 +80,8 @@ impl Deny {
 
 pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let (mut workflows, mut known) = (Vec::new(), None);
-    for dir in context.sites_of(devt::ID, |site| PathBuf::from(site.dir())) {
-        if let Some(begun) = begun(&dir)? {
+    for site in context.sites_of(devt::ID) {
+        if let Some(begun) = begun(site.dir().as_ref())? {
             let recovered = match &known {
                 Some(recovered) => recovered,
                 None => known.insert(recovered(context)?),
@@ -88,9 +89,7 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
             workflows.push(examine(begun, recovered)?);
         }
     }
-    let document = document(workflows);
-    context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(Answer::yes_if(!document.stuck))
+    context.show(&document(workflows), out)
 }
 
 fn document(workflows: Vec<Workflow>) -> Document {
@@ -194,45 +193,41 @@ fn examine(begun: Begun, recovered: &HashSet<String>) -> Result<Workflow> {
     })
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if document.workflows.is_empty() {
-        return match context.switched_off(devt::ID) {
-            Some(off) => writeln!(out, "not stuck: {off}"),
-            None => writeln!(out, "not stuck: no workflow"),
-        };
-    }
-    for workflow in &document.workflows {
-        let word = if workflow.stuck {
-            context.paint.red("stuck")
-        } else {
-            context.paint.green("not stuck")
-        };
-        writeln!(
-            out,
-            "{word}: {} since {} in `{}`",
-            text::count(
-                workflow.deny_count,
-                "unresolved denial",
-                "unresolved denials"
-            ),
-            output::printable(&workflow.session_started_at),
-            output::printable(&workflow.state_dir),
-        )?;
-        for deny in &workflow.denies {
-            let instead = context.paint.instead(&deny.suggestion);
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        let paint = page.paint;
+        if self.workflows.is_empty() {
+            return match page.context.switched_off(devt::ID) {
+                Some(off) => writeln!(page, "not stuck: {}", off.to_string()),
+                None => writeln!(page, "not stuck: no workflow"),
+            };
+        }
+        for workflow in &self.workflows {
+            let word = match workflow.stuck {
+                true => paint.red("stuck"),
+                false => paint.green("not stuck"),
+            };
+            let denials = workflow.deny_count;
+            let denials = text::count(denials, "unresolved denial", "unresolved denials");
+            let since = &workflow.session_started_at;
             writeln!(
-                out,
-                "  {}  {:<20}  {} by {}{instead}",
-                output::printable(&deny.ts),
-                output::printable(&deny.rule),
-                output::printable(&deny.name),
-                output::printable(&deny.agent),
-            )?;
+                page,
+                "{}: {} since {} in `{}`",
+                word, denials, since, workflow.state_dir
+            );
+            for deny in &workflow.denies {
+                let about = format!("{} by {}", deny.name, deny.agent);
+                let instead = paint.instead(&deny.suggestion);
+                writeln!(
+                    page,
+                    "  {}  {:<20}  {}{}",
+                    deny.ts, deny.rule, about, instead
+                );
+            }
         }
     }
-    Ok(())
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(!self.stuck)
+    }
 }

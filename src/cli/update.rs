@@ -10,12 +10,14 @@ use serde::Serialize;
 
 use super::archiving::with_site_lock;
 use super::change;
-use super::{Answer, CliContext, output};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::{self, read_text};
 use crate::base::{clock, path, warn};
 use crate::contract::edition::Edition;
 use crate::lifecycle::gates::write_through;
 use crate::log::append::LogFile;
+use crate::project::sites::Site;
 use crate::store::lock::IN_COMMAND;
 use crate::store::replace;
 use crate::systems::devt::update::{Surroundings, Updated, update};
@@ -76,17 +78,19 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     for warning in &document.warnings {
         warn::warn(warning);
     }
-    context.print(out, &document, |out| {
-        if document.changed.is_empty() {
-            writeln!(out, "nothing changed")?;
+    context.show(&document, out)
+}
+
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        if self.changed.is_empty() {
+            writeln!(page, "nothing changed");
         }
-        for (key, value) in &document.changed {
+        for (key, value) in &self.changed {
             let value = value.as_str().map_or(value.to_string(), str::to_owned);
-            writeln!(out, "{key}: {}", output::printable(&value))?;
+            writeln!(page, "{}: {}", key, value);
         }
-        Ok(())
-    })?;
-    Ok(Answer::Yes)
+    }
 }
 
 /// Notes in the gate log which phase begins, and whether its status was set with it: the
@@ -118,7 +122,8 @@ fn record_phase(file: &Path, pairs: &[(&str, &str)], context: &CliContext<'_>) -
 /// The site that holds the named project or the current directory, the innermost
 /// one, or else that of the project itself.
 fn site(context: &CliContext<'_>) -> Result<PathBuf> {
-    let sites = context.sites_of(devt::ID, |site| site.dir());
+    let sites = context.sites_of(devt::ID);
+    let sites: Vec<String> = sites.iter().map(Site::dir).collect();
     let here = context.here();
     let holds_here = |site: &&String| {
         let project = site.strip_suffix("/.devt/state").unwrap_or(site);

@@ -7,7 +7,8 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use super::{Answer, CliContext, output};
+use super::output::{Page, View, writeln};
+use super::{Answer, CliContext};
 use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::{SiteRuns, artifact_of};
 use crate::log::chain;
@@ -50,6 +51,12 @@ struct Passed {
     problems: Vec<String>,
 }
 
+/// The hash of the last line.
+#[derive(Serialize)]
+struct Head {
+    head: String,
+}
+
 #[derive(Serialize)]
 struct Chain {
     ok: bool,
@@ -62,10 +69,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     let could_not = || format!("could not read `{}`", log.path().display());
     if args.head {
         let head = chain::head(&log).with_context(could_not)?;
-        context.print(out, &serde_json::json!({ "head": head }), |out| {
-            writeln!(out, "{head}")
-        })?;
-        return Ok(Answer::Yes);
+        return context.show(&Head { head }, out);
     }
     let chain = chain::verify(&log).with_context(could_not)?;
     let document = Document {
@@ -76,26 +80,32 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             problems: chain.faults.into_iter().chain(chain.notes).collect(),
         },
     };
-    let is_fine = document.chain.ok && document.gates.iter().all(|gate| gate.problems.is_empty());
-    context.print(out, &document, |out| {
-        for gate in &document.gates {
-            write_gate(gate, context, out)?;
-        }
-        let Chain {
-            ok,
-            lines,
-            problems,
-        } = &document.chain;
-        let word = match ok {
-            true => context.paint.green("whole"),
-            false => context.paint.red("broken"),
+    context.show(&document, out)
+}
+
+impl View for Head {
+    fn text(&self, page: &mut Page<'_>) {
+        writeln!(page, "{}", self.head);
+    }
+}
+
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        self.gates.iter().for_each(|gate| say_gate(gate, page));
+        let word = match self.chain.ok {
+            true => page.paint.green("whole"),
+            false => page.paint.red("broken"),
         };
-        writeln!(out, "gate log: {word}, {lines} lines")?;
-        problems
-            .iter()
-            .try_for_each(|problem| writeln!(out, "  {}", output::printable(problem)))
-    })?;
-    Ok(Answer::yes_if(is_fine))
+        writeln!(page, "gate log: {}, {} lines", word, self.chain.lines);
+        for problem in &self.chain.problems {
+            writeln!(page, "  {}", problem);
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        let is_fine = |gate: &Passed| gate.problems.is_empty();
+        Answer::yes_if(self.chain.ok && self.gates.iter().all(is_fine))
+    }
 }
 
 fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
@@ -106,11 +116,10 @@ fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
         let actor = change.actor.unwrap_or_else(|| "unknown".to_owned());
         changed_by.insert(change.path, actor);
     });
-    let runs: Vec<Workflow> = context.with_catalog(|registry| {
-        let sites = sites::all(project, registry);
-        let runs = sites.iter().map(|site| SiteRuns::of(site, project, &log));
-        Ok(runs.flat_map(|runs| runs.readable).collect())
-    })?;
+    let registry = context.wanted_systems()?;
+    let sites = sites::all(project, &registry);
+    let runs = sites.iter().map(|site| SiteRuns::of(site, project, &log));
+    let runs: Vec<Workflow> = runs.flat_map(|runs| runs.readable).collect();
     let of_run = |run: &Workflow| {
         let passed = run
             .gates
@@ -170,18 +179,18 @@ fn is_changed(context: &CliContext<'_>, proof: &Proof) -> bool {
     }
 }
 
-fn write_gate(gate: &Passed, context: &CliContext<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+fn say_gate(gate: &Passed, page: &mut Page<'_>) {
     let standing = gate.standing.map_or("passed", Standing::as_str);
     let by = match (gate.standing, &gate.changed_by) {
         (Some(Standing::OnlyInFile), Some(by)) => format!(" (last changed by {by})"),
         _ => String::new(),
     };
     let word = match gate.standing {
-        Some(Standing::Proved) => context.paint.green(standing),
-        _ => context.paint.bold(standing),
+        Some(Standing::Proved) => page.paint.green(standing),
+        _ => page.paint.bold(standing),
     };
-    let (file, name) = (output::printable(&gate.file), output::printable(&gate.gate));
-    writeln!(out, "{file}  {name}: {word}{by}")?;
-    let red = |problem: &String| writeln!(out, "  {}", context.paint.red(problem));
-    gate.problems.iter().try_for_each(red)
+    writeln!(page, "{}  {}: {}{}", gate.file, gate.gate, word, by);
+    for problem in &gate.problems {
+        writeln!(page, "  {}", page.paint.red(problem));
+    }
 }

@@ -345,8 +345,14 @@ fn following_goes_on_through_a_rotation() {
     append(&sandbox, DEVT, &whole[40..]);
     assert_eq!(next(), "a3", "written in two pieces");
     // The last line before a rotation and the first after it.
-    append(&sandbox, DEVT, &lines(&[record("a4")]));
-    fs::rename(sandbox.path(DEVT), sandbox.path(".devt/state/old.jsonl")).unwrap();
+    let archive = sandbox.path(".devt/state/.archive");
+    fs::create_dir_all(&archive).unwrap();
+    let rotate = |id: &str, name: &str| {
+        append(&sandbox, DEVT, &lines(&[record(id)]));
+        let name = format!("preflight-denies-2026-03-02T10-00-{name}-000Z.jsonl");
+        fs::rename(sandbox.path(DEVT), format!("{archive}/{name}")).unwrap();
+    };
+    rotate("a4", "00");
     append(
         &sandbox,
         DEVT,
@@ -357,12 +363,8 @@ fn following_goes_on_through_a_rotation() {
     );
     assert_eq!([next(), next()], ["a4", "a6"]);
     // Rotated twice between two looks, as the hook does it.
-    let archive = sandbox.path(".devt/state/.archive");
-    fs::create_dir_all(&archive).unwrap();
-    for (generation, id) in ["b1", "b2", "b3"].into_iter().enumerate() {
-        let name = format!("preflight-denies-2026-03-02T10-00-0{generation}-000Z.jsonl");
-        append(&sandbox, DEVT, &lines(&[record(id)]));
-        fs::rename(sandbox.path(DEVT), format!("{archive}/{name}")).unwrap();
+    for (id, name) in [("b1", "01"), ("b2", "02"), ("b3", "03")] {
+        rotate(id, name);
     }
     append(&sandbox, DEVT, &lines(&[record("b4")]));
     assert_eq!([next(), next(), next(), next()], ["b1", "b2", "b3", "b4"]);

@@ -1,13 +1,14 @@
 //! The outcomes as JSON and as text.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::{Effect, Moved, Outcome, Outcomes};
 use crate::base::text;
-use crate::cli::{Answer, CliContext, output};
+use crate::cli::output::{self, Page, Paint, View, writeln};
+use crate::cli::{Answer, CliContext};
 use crate::store::archive::Status;
 
 /// The JSON document of `cleanup` and `sweep`.
@@ -43,15 +44,20 @@ struct InSite<'o, D> {
     document: D,
 }
 
+/// What became of all sites: the flat document that devt's own command prints, of all of them
+/// together, and where there are several each under `sites` as well.
 #[derive(Serialize)]
-struct Several<'o, D> {
+struct Report<'o, D> {
     #[serde(flatten)]
     total: Option<D>,
-    sites: Vec<InSite<'o, D>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sites: Option<Vec<InSite<'o, D>>>,
+    #[serde(skip)]
+    outcomes: &'o [Outcome],
+    #[serde(skip)]
+    effect: Effect,
 }
 
-/// Prints the outcomes: as the flat document that devt's own command prints, of
-/// all sites together, and where there are several each under `sites` as well.
 pub(crate) fn print<'o, D: Serialize>(
     outcomes: &'o Outcomes,
     effect: Effect,
@@ -60,100 +66,84 @@ pub(crate) fn print<'o, D: Serialize>(
     out: &mut dyn Write,
 ) -> Result<Answer> {
     let Outcomes { sites, total } = outcomes;
-    let text = |out: &mut dyn Write| write_text(sites, effect, context, out);
-    match sites.as_slice() {
-        [one] => context.print(out, &document(one), text)?,
-        several => {
-            let sites = several.iter().map(|outcome| InSite {
-                system: &outcome.system,
-                state_dir: &outcome.state_dir,
-                document: document(outcome),
-            });
-            let sites = sites.collect();
-            let total = total.as_ref().map(&document);
-            context.print(out, &Several { total, sites }, text)?;
-        }
-    }
+    let each = |outcome: &'o Outcome| InSite {
+        system: &outcome.system,
+        state_dir: &outcome.state_dir,
+        document: document(outcome),
+    };
+    let report = Report {
+        total: total.as_ref().or(sites.first()).map(&document),
+        sites: (sites.len() != 1).then(|| sites.iter().map(each).collect()),
+        outcomes: sites,
+        effect,
+    };
+    let answer = context.show(&report, out)?;
     let errors = sites.iter().filter_map(|outcome| outcome.error.as_deref());
     let errors: Vec<&str> = errors.collect();
     if !errors.is_empty() {
         bail!("{}", errors.join("; "));
     }
-    Ok(Answer::yes_if(sites.iter().all(Outcome::ok)))
+    Ok(answer)
 }
 
-fn write_text(
-    outcomes: &[Outcome],
-    effect: Effect,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let missing = match outcomes {
-        [] => Some("state directory"),
-        [first, ..] => first.missing,
-    };
-    if let Some(what) = missing {
-        let dir = output::printable(&super::root(context).dir);
-        return writeln!(out, "no {what} below `{dir}`");
-    }
-    // Why nothing could be done somewhere is said on stderr.
-    let done = outcomes.iter().filter(|outcome| outcome.error.is_none());
-    for outcome in done {
-        let title = format!("{} ({})", outcome.state_dir, outcome.system);
-        writeln!(out, "{}", context.paint.bold(&title))?;
-        write_outcome(outcome, effect, context, out)?;
-    }
-    if effect == Effect::DryRun {
-        writeln!(out, "nothing was changed")?;
-    }
-    Ok(())
-}
-
-fn write_outcome(
-    outcome: &Outcome,
-    effect: Effect,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for item in &outcome.items {
-        let about = format!(
-            "{}, {}, {}",
-            output::size(item.size),
-            output::age(item.modified, context.now),
-            item.reason
-        );
-        let line = output::entry(context.paint, &item.name, item.is_dir, &about);
-        write!(out, "  {line}")?;
-        match &item.status {
-            Status::Moved | Status::WouldArchive => writeln!(out)?,
-            Status::Vanished => writeln!(out, "  vanished")?,
-            Status::InUse => writeln!(out, "  in use")?,
-            Status::Failed { error } => {
-                writeln!(out, "  {}", context.paint.red(error))?;
-            }
+impl<D: Serialize> View for Report<'_, D> {
+    fn text(&self, page: &mut Page<'_>) {
+        let missing = match self.outcomes {
+            [] => Some("state directory"),
+            [first, ..] => first.missing,
+        };
+        if let Some(what) = missing {
+            let dir = super::root(page.context).dir;
+            return writeln!(page, "no {} below `{}`", what, dir);
         }
+        // Why nothing could be done somewhere is said on stderr.
+        let done = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.error.is_none());
+        done.for_each(|outcome| say_outcome(outcome, self.effect, page));
+        if self.effect == Effect::DryRun {
+            writeln!(page, "nothing was changed");
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(self.outcomes.iter().all(Outcome::ok))
+    }
+}
+
+fn say_outcome(outcome: &Outcome, effect: Effect, page: &mut Page<'_>) {
+    let paint = page.paint;
+    let title = format!("{} ({})", outcome.state_dir, outcome.system);
+    writeln!(page, "{}", paint.bold(&title));
+    for item in &outcome.items {
+        let age = output::age(item.modified, page.context.now);
+        let about = format!("{}, {age}, {}", output::size(item.size), item.reason);
+        let status = match &item.status {
+            Status::Moved | Status::WouldArchive => Paint::plain(""),
+            Status::Vanished => Paint::plain("vanished"),
+            Status::InUse => Paint::plain("in use"),
+            Status::Failed { error } => paint.red(error),
+        };
+        let (slash, about) = (output::slash(item.is_dir), paint.dim(&about));
+        writeln!(page, "  {}{}  {}  {}", item.name, slash, about, status);
     }
     for name in &outcome.live {
-        let name = output::printable(name);
-        writeln!(out, "  {name}/  left: its workflow is active")?;
+        writeln!(page, "  {}/  left: its workflow is active", name);
     }
     let n_moved = outcome.moved().count();
-    let bytes = output::size(outcome.total_bytes());
     let moved = text::count(n_moved, "entry", "entries");
+    let moved = format!("{moved}, {}", output::size(outcome.total_bytes()));
     match (effect, &outcome.archive_path) {
-        (Effect::DryRun, _) if n_moved == 0 => writeln!(out, "  nothing to archive")?,
-        (Effect::DryRun, _) => writeln!(out, "  would archive {moved}, {bytes}")?,
-        (Effect::Apply, None) => writeln!(out, "  nothing archived")?,
-        (Effect::Apply, Some(path)) => {
-            let path = output::printable(path);
-            writeln!(out, "  archived {moved}, {bytes}, into `{path}`")?;
-        }
+        (Effect::DryRun, _) if n_moved == 0 => writeln!(page, "  nothing to archive"),
+        (Effect::DryRun, _) => writeln!(page, "  would archive {}", moved),
+        (Effect::Apply, None) => writeln!(page, "  nothing archived"),
+        (Effect::Apply, Some(path)) => writeln!(page, "  archived {}, into `{}`", moved, path),
     }
     for name in &outcome.pruned {
-        writeln!(out, "  dropped the oldest snapshot, `{name}`")?;
+        writeln!(page, "  dropped the oldest snapshot, `{}`", name);
     }
     if let Some(trouble) = &outcome.trouble {
-        writeln!(out, "  {}", context.paint.red(trouble))?;
+        writeln!(page, "  {}", paint.red(trouble));
     }
-    Ok(())
 }

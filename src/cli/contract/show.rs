@@ -1,6 +1,6 @@
 //! `contract show`.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
@@ -8,8 +8,9 @@ use serde::Serialize;
 use super::origin::{BUILT_IN, Origins};
 use crate::base::target::{Act, Target};
 use crate::cli::explain::owner;
-use crate::cli::global::{SwitchedOff, write_switched_off};
-use crate::cli::{Answer, CliContext, output};
+use crate::cli::global::{SwitchedOff, say_switched_off};
+use crate::cli::output::{Page, Paint, View, writeln};
+use crate::cli::{Answer, CliContext};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
 use crate::contract::table::{self, AtReset, Bucket, DirKind, Name};
@@ -79,47 +80,39 @@ struct Role {
 
 pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let origins = Origins::read(context);
-    let contracts = context.with_catalog(|registry| {
-        let sites = sites::find(&context.project, registry);
-        let wanted = match &args.site {
-            Some(site) => Some(systems_of(site, &sites, registry, context)?),
-            None => None,
-        };
-        let governed = registry.governed.iter().filter(|governed| {
-            let id = governed.id();
-            wanted
-                .as_ref()
-                .is_none_or(|(ids, _)| ids.iter().any(|wanted| wanted == id))
-        });
-        let dirs = |governed: &EnabledSystem<'_>| match &wanted {
-            Some((_, dir)) => vec![dir.clone()],
-            None => {
-                let id = governed.id();
-                let own = sites.iter().filter(|site| site.governed.id() == id);
-                own.map(Site::dir).collect()
-            }
-        };
-        Ok(governed
-            .map(|governed| {
-                let view = OnDisk::of(&context.project.main, registry);
-                show(
-                    governed,
-                    dirs(governed),
-                    governed.site_kind(&view),
-                    &origins,
-                )
-            })
-            .collect())
-    })?;
+    let registry = &context.wanted_systems()?;
+    let sites = sites::find(&context.project, registry);
+    let wanted = match &args.site {
+        Some(site) => Some(systems_of(site, &sites, registry, context)?),
+        None => None,
+    };
+    let is_wanted = |id: &str| match &wanted {
+        Some((ids, _)) => ids.iter().any(|wanted| wanted == id),
+        None => true,
+    };
+    let dirs = |id: &str| match &wanted {
+        Some((_, dir)) => vec![dir.clone()],
+        None => {
+            let own = sites.iter().filter(|site| site.governed.id() == id);
+            own.map(Site::dir).collect()
+        }
+    };
+    let view = OnDisk::of(&context.project.main, registry);
+    let governed = registry.governed.iter();
+    let governed = governed.filter(|governed| is_wanted(governed.id()));
     let document = Document {
-        contracts,
+        contracts: governed
+            .map(|governed| {
+                let (dirs, kind) = (dirs(governed.id()), governed.site_kind(&view));
+                show(governed, dirs, kind, &origins)
+            })
+            .collect(),
         switched_off: match args.site {
             Some(_) => Vec::new(),
             None => context.all_switched_off(),
         },
     };
-    context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(Answer::Yes)
+    context.show(&document, out)
 }
 
 /// The systems that govern a directory, and its path. It need not exist.
@@ -136,11 +129,11 @@ fn systems_of(
         ids.extend(claimant(&dir, registry, context));
     }
     if ids.is_empty() {
-        let claimant = context.with_complete_catalog(|all| claimant(&dir, all, context));
+        let claimant = claimant(&dir, &context.complete_registry(), context);
         if let Some(off) = claimant.as_deref().and_then(|id| context.switched_off(id)) {
             bail!("{off}; no contract is in force in `{dir}`");
         }
-        if let Some((owner, wanted)) = claimant.as_deref().zip(context.system.as_deref()) {
+        if let Some((owner, wanted)) = claimant.as_deref().zip(context.system) {
             bail!("`{dir}` belongs to {owner}, not to {wanted}; leave `--system` out");
         }
         if registry.get(written).is_some() {
@@ -240,73 +233,62 @@ fn kind(kind: DirKind) -> &'static str {
     }
 }
 
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for (at, shown) in document.contracts.iter().enumerate() {
-        if at > 0 {
-            writeln!(out)?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        for (at, shown) in self.contracts.iter().enumerate() {
+            if at > 0 {
+                writeln!(page);
+            }
+            shown.text(page);
         }
-        write_contract(shown, context, out)?;
+        say_switched_off(&self.switched_off, page);
     }
-    write_switched_off(&document.switched_off, out)
 }
 
-fn write_contract(shown: &Shown, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let title = context.paint.bold(&shown.system);
-    write!(out, "{title}: {}", output::printable(&shown.source))?;
-    match (shown.edition, &shown.edition_why) {
-        (Some(edition), Some(why)) => {
-            let why = output::printable(why);
-            writeln!(out, "; edition {} is in force: {why}", edition.as_str())?;
-        }
-        _ => writeln!(out)?,
-    }
-    for site in &shown.sites {
-        writeln!(out, "  in {}", output::printable(site))?;
-    }
-    let from = |from: &str| match from {
-        BUILT_IN => String::new(),
-        file => context.paint.green(&format!("  (from {file})")),
-    };
-    for bucket in Bucket::ALL {
-        let mut rows = shown
-            .rows
-            .iter()
-            .filter(|row| row.bucket == bucket)
-            .peekable();
-        if rows.peek().is_some() {
-            writeln!(out, "  {}", bucket.as_str())?;
-        }
-        for row in rows {
-            writeln!(
-                out,
-                "    {:<36}  {}; {}{}",
-                output::printable(&row.name),
-                output::printable(&row.writer),
-                output::printable(&row.purpose),
-                from(&row.from),
-            )?;
-        }
-    }
-    for dir in &shown.directories {
-        let path = match dir.path.as_str() {
-            "" => "the directory itself",
-            path => path,
+impl Shown {
+    fn text(&self, page: &mut Page<'_>) {
+        let paint = page.paint;
+        let edition = match (self.edition, &self.edition_why) {
+            (Some(edition), Some(why)) => {
+                format!("; edition {} is in force: {why}", edition.as_str())
+            }
+            _ => String::new(),
         };
-        let path = output::printable(path);
-        writeln!(out, "  {}: {path}{}", dir.kind, from(&dir.from))?;
-    }
-    for role in shown.roles.iter().filter(|role| role.agent != role.role) {
         writeln!(
-            out,
-            "  agent {} is {}{}",
-            output::printable(&role.agent),
-            output::printable(&role.role),
-            from(&role.from),
-        )?;
+            page,
+            "{}: {}{}",
+            paint.bold(&self.system),
+            self.source,
+            edition
+        );
+        for site in &self.sites {
+            writeln!(page, "  in {}", site);
+        }
+        let from = |from: &str| match from {
+            BUILT_IN => Paint::plain(""),
+            file => paint.green(&format!("  (from {file})")),
+        };
+        for bucket in Bucket::ALL {
+            let of_bucket = |row: &&Row| row.bucket == bucket;
+            let mut rows = self.rows.iter().filter(of_bucket).peekable();
+            if rows.peek().is_some() {
+                writeln!(page, "  {}", bucket.as_str());
+            }
+            for row in rows {
+                let about = format!("{}; {}", row.writer, row.purpose);
+                writeln!(page, "    {:<36}  {}{}", row.name, about, from(&row.from));
+            }
+        }
+        for dir in &self.directories {
+            let path = match dir.path.as_str() {
+                "" => "the directory itself",
+                path => path,
+            };
+            writeln!(page, "  {}: {}{}", dir.kind, path, from(&dir.from));
+        }
+        for role in self.roles.iter().filter(|role| role.agent != role.role) {
+            let from = from(&role.from);
+            writeln!(page, "  agent {} is {}{}", role.agent, role.role, from);
+        }
     }
-    Ok(())
 }

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::base::disk::bounded_read;
 use crate::base::text;
-use crate::cli::{Answer, CliContext, output};
+use crate::cli::output::{Page, View, writeln};
+use crate::cli::{Answer, CliContext};
 use crate::contract::denial::DenyCode;
 use crate::formats::yaml::{self, Value};
 use crate::guard::decision::Ruling;
@@ -102,23 +103,20 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     let text = text.with_context(|| format!("could not read `{}`", args.file))?;
     let tests = parse(&text).with_context(|| format!("`{}` is no table of tests", args.file))?;
     let main = &context.project.main.dir;
-    let rows = context.with_all_systems(|registry| {
-        let world = Context {
-            project: Project::discover(Some(main), context.env, &context.cwd),
-            cwd: main.clone(),
-            ..context.world(registry)
-        };
-        let judged = tests.iter().map(|test| judge(test, &world));
-        judged.collect::<Result<Vec<Row>>>()
-    })?;
+    let world = Context {
+        project: Project::discover(Some(main), context.env, &context.cwd),
+        cwd: main.clone(),
+        ..context.world()
+    };
+    let rows = tests.iter().map(|test| judge(test, &world));
+    let rows: Vec<Row> = rows.collect::<Result<_>>()?;
     let failed = rows.iter().filter(|row| !row.ok).count();
     let document = Document {
         ok: failed == 0,
         failed,
         tests: rows,
     };
-    context.print(out, &document, |out| write_text(&document, context, out))?;
-    Ok(Answer::yes_if(document.ok))
+    context.show(&document, out)
 }
 
 fn parse(text: &str) -> Result<Vec<Test>> {
@@ -212,31 +210,26 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
 }
 
 /// A diff of what was expected and what was found, for each test that failed.
-fn write_text(
-    document: &Document,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for (at, row) in document.tests.iter().enumerate().filter(|(_, row)| !row.ok) {
-        let found = match row.rule {
-            Some(rule) => format!("{} ({})", row.decision.as_str(), rule.as_str()),
-            None => row.decision.as_str().to_owned(),
-        };
-        let (subject, agent) = (
-            output::printable(&row.subject),
-            output::printable(&row.agent),
-        );
-        writeln!(out, "test {}: `{subject}` by {agent}", at + 1)?;
-        writeln!(out, "{}", context.paint.red(&format!("- {}", row.expect)))?;
-        writeln!(out, "{}", context.paint.green(&format!("+ {found}")))?;
-        if let Some(reason) = &row.reason {
-            writeln!(out, "  {}", output::printable(reason))?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        let tests = self.tests.iter().enumerate();
+        for (at, row) in tests.filter(|(_, row)| !row.ok) {
+            let found = match row.rule {
+                Some(rule) => format!("{} ({})", row.decision.as_str(), rule.as_str()),
+                None => row.decision.as_str().to_owned(),
+            };
+            writeln!(page, "test {}: `{}` by {}", at + 1, row.subject, row.agent);
+            writeln!(page, "{}", page.paint.red(&format!("- {}", row.expect)));
+            writeln!(page, "{}", page.paint.green(&format!("+ {found}")));
+            if let Some(reason) = &row.reason {
+                writeln!(page, "  {}", reason);
+            }
         }
+        let tests = text::count(self.tests.len(), "test", "tests");
+        writeln!(page, "{}, {} failed", tests, self.failed);
     }
-    writeln!(
-        out,
-        "{}, {} failed",
-        text::count(document.tests.len(), "test", "tests"),
-        document.failed
-    )
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(self.ok)
+    }
 }

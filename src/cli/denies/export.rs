@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::filter::Query;
-use crate::cli::CliContext;
+use crate::cli::{Answer, CliContext};
 use crate::log::read::{self, TopN};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -30,8 +30,8 @@ pub(super) fn run(
     query: &Query,
     context: &CliContext<'_>,
     out: &mut dyn Write,
-) -> Result<()> {
-    let mut newest = TopN::new(query.limit);
+) -> Result<Answer> {
+    let mut newest = TopN::new(query.limit());
     super::each_record(query, context, &mut |entry, line| {
         newest.offer(entry, || Box::<str>::from(line));
     })?;
@@ -40,9 +40,8 @@ pub(super) fn run(
         let Ok(Some(entry)) = read::parse(&line) else {
             continue;
         };
-        let below = format!("{}/", context.project.main.dir);
-        let path: &str = &entry.file_path;
-        let uri = path.strip_prefix(&below).unwrap_or(path);
+        let main = &context.project.main;
+        let uri = main.relative(&entry.file_path).unwrap_or(&entry.file_path);
         rules.insert(entry.rule.to_string());
         results.push(json!({
             "ruleId": entry.rule,
@@ -67,7 +66,7 @@ pub(super) fn run(
         }],
     });
     writeln!(out, "{document:#}")?;
-    Ok(())
+    Ok(Answer::Yes)
 }
 
 fn level(decision: &str) -> &'static str {

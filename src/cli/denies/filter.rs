@@ -1,7 +1,6 @@
 //! Which denials are wanted.
 
-use anyhow::{Result, bail};
-use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use clap::ValueEnum;
 use clap::builder::TypedValueParser;
 
@@ -90,14 +89,14 @@ impl Counts {
 }
 
 /// Filters combine: a record must pass all of them.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct Filter {
     /// What is recorded: `warn` is what a trial would have denied [default: deny; of a report: all]
     #[arg(long, global = true, value_name = "D", value_enum)]
     decision: Option<Decision>,
     /// Only since then: `30m`, `24h`, `7d`, a date, or an RFC 3339 time
-    #[arg(long, global = true, value_name = "WHEN")]
-    since: Option<String>,
+    #[arg(long, global = true, value_name = "WHEN", value_parser = Since::parse)]
+    since: Option<Since>,
     /// Only this Claude Code session
     #[arg(long, global = true, value_name = "S")]
     session: Option<String>,
@@ -116,42 +115,27 @@ pub(super) struct Filter {
     all: bool,
 }
 
-/// The filter with its words understood.
+/// The filter, and what else says which records are wanted.
 #[derive(Debug, Default)]
 pub(super) struct Query {
+    filter: Filter,
     pub(super) decision: Decision,
     since: Option<DateTime<Utc>>,
     /// `since` as the records write times, so that most compare as text.
     since_text: String,
-    session: Option<String>,
-    agent: Option<String>,
-    rule: Option<DenyCode>,
     system: Option<String>,
-    pub(super) limit: Option<u32>,
-    pub(super) reach: Reach,
 }
 
 impl Filter {
-    pub(super) fn resolve(&self, default: Decision, context: &CliContext<'_>) -> Result<Query> {
-        let since = self
-            .since
-            .as_deref()
-            .map(|text| since(text, context.now))
-            .transpose()?;
-        Ok(Query {
+    pub(super) fn resolve(&self, default: Decision, context: &CliContext<'_>) -> Query {
+        let since = self.since.map(|since| since.before(context.now));
+        Query {
+            filter: self.clone(),
             decision: self.decision.unwrap_or(default),
             since,
             since_text: since.map(clock::millis).unwrap_or_default(),
-            session: self.session.clone(),
-            agent: self.agent.clone(),
-            rule: self.rule,
-            system: context.system.clone(),
-            limit: self.limit,
-            reach: match self.all {
-                true => Reach::All,
-                false => Reach::PriorText,
-            },
-        })
+            system: context.system.map(str::to_owned),
+        }
     }
 }
 
@@ -165,9 +149,23 @@ impl Query {
     pub(super) fn everything() -> Self {
         Self {
             decision: Decision::All,
-            reach: Reach::All,
+            filter: Filter {
+                all: true,
+                ..Filter::default()
+            },
             ..Self::default()
         }
+    }
+
+    pub(super) fn reach(&self) -> Reach {
+        match self.filter.all {
+            true => Reach::All,
+            false => Reach::PriorText,
+        }
+    }
+
+    pub(super) fn limit(&self) -> Option<u32> {
+        self.filter.limit
     }
 
     /// The decision of a record that passes, whichever decision is wanted.
@@ -184,14 +182,17 @@ impl Query {
             true => folded(&entry.agent_type) == folded(wanted),
             false => entry.agent() == AgentName::parse(wanted).as_str(),
         };
-        same(&self.session, &entry.session_id)
+        same(&self.filter.session, &entry.session_id)
             && (same(&self.system, &entry.system)
                 || entry
                     .also
                     .iter()
                     .any(|also| same(&self.system, &also.system)))
-            && self.rule.is_none_or(|rule| entry.rule == rule.as_str())
-            && self.agent.as_deref().is_none_or(agent)
+            && self
+                .filter
+                .rule
+                .is_none_or(|rule| entry.rule == rule.as_str())
+            && self.filter.agent.as_deref().is_none_or(agent)
             && self.is_recent(&entry.ts)
     }
 
@@ -212,11 +213,11 @@ impl Query {
     /// What the numbers are about, for a title: empty without a filter.
     pub(super) fn in_words(&self) -> String {
         let since = self.since.map(clock::millis);
-        let rule = self.rule.map(|rule| rule.as_str().to_owned());
+        let rule = self.filter.rule.map(|rule| rule.as_str().to_owned());
         let parts = [
             ("since", &since),
-            ("session", &self.session),
-            ("agent", &self.agent),
+            ("session", &self.filter.session),
+            ("agent", &self.filter.agent),
             ("rule", &rule),
             ("system", &self.system),
         ];
@@ -227,33 +228,43 @@ impl Query {
     }
 }
 
-/// Parses `30m`, `24h`, `7d`, `2w`, `YYYY-MM-DD` (UTC) or an RFC 3339 time.
-pub(in crate::cli) fn since(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>> {
-    if let Ok(date) = text.parse::<NaiveDate>() {
-        return Ok(date.and_time(NaiveTime::MIN).and_utc());
+/// What `--since` takes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cli) enum Since {
+    Span(TimeDelta),
+    Time(DateTime<Utc>),
+}
+
+impl Since {
+    /// Parses `30m`, `24h`, `7d`, `2w`, `YYYY-MM-DD` (UTC) or an RFC 3339 time.
+    pub(in crate::cli) fn parse(text: &str) -> Result<Self, &'static str> {
+        if let Ok(date) = text.parse::<NaiveDate>() {
+            return Ok(Self::Time(date.and_time(NaiveTime::MIN).and_utc()));
+        }
+        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+            return Ok(Self::Time(time.to_utc()));
+        }
+        let last = text.chars().last().map_or(0, char::len_utf8);
+        let (number, unit) = text.split_at(text.len() - last);
+        let seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            "d" => 86_400,
+            "w" => 604_800,
+            _ => 0,
+        };
+        match number.parse::<u32>() {
+            Ok(n) if seconds > 0 => Ok(Self::Span(TimeDelta::seconds(i64::from(n) * seconds))),
+            _ => Err("write a span such as `24h`, or a date such as `2026-01-31`"),
+        }
     }
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Ok(time.to_utc());
-    }
-    let (number, unit) = text.split_at(text.len() - text.chars().last().map_or(0, char::len_utf8));
-    let span = number.parse::<u32>().ok().and_then(|n| match unit {
-        "s" => TimeDelta::try_seconds(n.into()),
-        "m" => TimeDelta::try_minutes(n.into()),
-        "h" => TimeDelta::try_hours(n.into()),
-        "d" => TimeDelta::try_days(n.into()),
-        "w" => TimeDelta::try_weeks(n.into()),
-        _ => None,
-    });
-    match span.and_then(|span| now.checked_sub_signed(span)) {
-        Some(time) => Ok(time),
-        None => {
-            let yesterday = now
-                .checked_sub_days(Days::new(1))
-                .unwrap_or(now)
-                .date_naive();
-            bail!(
-                "`--since {text}` is neither a span such as `24h` nor a date such as `{yesterday}`"
-            )
+
+    /// The time that is meant; a span longer than time itself means all of it.
+    pub(in crate::cli) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
+        match self {
+            Self::Time(time) => time,
+            Self::Span(span) => now.checked_sub_signed(span).unwrap_or(DateTime::UNIX_EPOCH),
         }
     }
 }
@@ -278,9 +289,10 @@ mod tests {
             ("h", None),
             ("-3h", None),
             ("3 hours", None),
-            ("4294967295w", None),
+            ("4294967295w", Some("1970-01-01T00:00:00.000Z")),
         ] {
-            let found = since(text, now).ok().map(clock::millis);
+            let found = Since::parse(text).ok();
+            let found = found.map(|since| clock::millis(since.before(now)));
             assert_eq!(found.as_deref(), expected, "{text}");
         }
     }

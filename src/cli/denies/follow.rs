@@ -1,17 +1,20 @@
 //! `denies follow`: new records as they are appended, through rotations.
 
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::filter::Query;
-use super::list::write_entry;
-use crate::cli::{CliContext, Format};
+use super::list::say_entry;
+use crate::cli::output::Page;
+use crate::cli::{CliContext, Format, unless_unread};
 use crate::log::append::LogFile;
-use crate::log::read::{self, Seen, TopN, open};
+use crate::log::read::{self, Entry, Seen, TopN};
 
 /// How often the logs are looked at.
 const POLL: Duration = Duration::from_millis(250);
@@ -19,40 +22,36 @@ const POLL: Duration = Duration::from_millis(250);
 /// After how many looks the project is walked for sites that came since: 5 s.
 const LOOKS_BETWEEN_WALKS: u32 = 20;
 
-/// A tail without a line break that is longer is no record.
-const MAX_TAIL: usize = 1 << 20;
-
 /// Prints until the reader of stdout is gone or a signal ends the process.
 /// What is in the logs at the start is printed when `--since` asks for it.
-pub(super) fn run(query: &Query, context: &CliContext<'_>, out: &mut dyn Write) -> Result<()> {
-    let mut tails: Vec<Tail> = wanted(query, context).map(Tail::new).collect();
+pub(super) fn run(query: &Query, context: &CliContext<'_>) -> Result<()> {
+    let mut logs = wanted(query, context);
+    let mut known = Known::default();
     if !query.asks_since() {
-        for tail in &mut tails {
-            tail.skip_to_end()?;
-        }
+        // What stands there already is no news.
+        let _ = known.look(&logs, query)?;
     }
-    let mut seen = Seen::default();
     for look in 1.. {
         if look % LOOKS_BETWEEN_WALKS == 0 {
-            add_new(&mut tails, query, context);
+            logs = wanted(query, context);
         }
-        let mut records = TopN::new(None);
-        for tail in &mut tails {
-            tail.new_lines(&mut |line| {
-                let text = read::text(line).unwrap_or_default();
-                if let Ok(Some(entry)) = read::parse(text)
-                    && let Some(decision) = query.decision_of(&entry)
-                    && query.decision.includes(decision)
-                    && seen.is_new(&entry)
-                {
-                    records.offer(&entry, || Box::<str>::from(text));
+        let mut text = String::new();
+        for line in known.look(&logs, query)? {
+            match (context.format, read::parse(&line)) {
+                (Format::Text, Ok(Some(entry))) => {
+                    let mut page = Page::new(context);
+                    say_entry(&entry, query, &mut page);
+                    text += &page.text;
                 }
-            })?;
+                _ => text += &format!("{line}\n"),
+            }
         }
-        for record in records.into_items() {
-            write_record(&record, query, context, out)?;
-        }
-        out.flush()?;
+        let mut stdout = io::stdout().lock();
+        unless_unread(
+            stdout
+                .write_all(text.as_bytes())
+                .and_then(|()| stdout.flush()),
+        )?;
         if pause::reader_is_gone(POLL) {
             break;
         }
@@ -60,149 +59,67 @@ pub(super) fn run(query: &Query, context: &CliContext<'_>, out: &mut dyn Write) 
     Ok(())
 }
 
-fn wanted<'c>(query: &Query, context: &CliContext<'c>) -> impl Iterator<Item = LogFile> + use<'c> {
+fn wanted(query: &Query, context: &CliContext<'_>) -> Vec<LogFile> {
     let logs = super::logs(query, context).into_iter();
-    logs.filter(|(_, is_wanted)| *is_wanted).map(|(log, _)| log)
+    let wanted = logs.filter(|(_, is_wanted)| *is_wanted);
+    wanted.map(|(log, _)| log).collect()
 }
 
-/// The logs of sites that were not there at the last walk. All in them is new.
-fn add_new(tails: &mut Vec<Tail>, query: &Query, context: &CliContext<'_>) {
-    for log in wanted(query, context) {
-        if tails.iter().all(|tail| tail.log.path() != log.path()) {
-            tails.push(Tail::new(log));
-        }
-    }
+/// What the looks before have found. A log that is rotated has another name, and is read
+/// again: the lines in it are known.
+#[derive(Default)]
+struct Known {
+    files: HashMap<PathBuf, (u64, SystemTime)>,
+    /// Hashes, since a log can hold a million records.
+    lines: HashSet<u64>,
+    hasher: RandomState,
+    events: Seen,
 }
 
-fn write_record(
-    line: &str,
-    query: &Query,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    match (context.format, read::parse(line)) {
-        (Format::Text, Ok(Some(entry))) => write_entry(&entry, query, context, out),
-        _ => writeln!(out, "{line}"),
-    }
-}
-
-/// The end of one log. The open file outlives a rotation, so that what was
-/// appended just before it is still read.
-struct Tail {
-    log: LogFile,
-    open: Option<File>,
-    /// A line whose break has not been written yet.
-    begun: Vec<u8>,
-}
-
-impl Tail {
-    fn new(log: LogFile) -> Self {
-        Self {
-            log,
-            open: None,
-            begun: Vec::new(),
-        }
-    }
-
-    fn skip_to_end(&mut self) -> Result<()> {
-        self.open()?;
-        if let Some(file) = &mut self.open {
-            file.seek(SeekFrom::End(0))?;
-        }
-        Ok(())
-    }
-
-    fn open(&mut self) -> Result<()> {
-        if self.open.is_none() {
-            self.open = open(&self.log.path())?;
-        }
-        Ok(())
-    }
-
-    /// Hands every line that is whole by now to `take`, file by file: the log may have
-    /// been rotated more than once since the last look.
-    fn new_lines(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
-        self.open()?;
-        loop {
-            // Asked before the rest is read: what is appended to the old file
-            // afterwards is read the next time.
-            let replaced = self.is_replaced();
-            self.drain(take)?;
-            if !replaced {
-                return Ok(());
-            }
-            self.open = self.next()?;
-            self.begun.clear();
-        }
-    }
-
-    /// The file that took the place of the open one.
-    fn next(&self) -> Result<Option<File>> {
-        let newest = open(&self.log.path())?;
-        // Asked afterwards: what is opened by the log's name may be rotated by now.
-        match self.next_generation() {
-            Some(path) => open(&path),
-            None => Ok(newest),
-        }
-    }
-
-    /// The generation that was rotated away after the open one.
-    fn next_generation(&self) -> Option<PathBuf> {
-        let open = self.open.as_ref()?.metadata().ok()?;
-        let is_open = |path: &PathBuf| fs::metadata(path).is_ok_and(|meta| is_same(&open, &meta));
-        let mut generations = self.log.generations().into_iter();
-        generations.find(is_open)?;
-        generations.next()
-    }
-
-    fn drain(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
-        let Some(file) = &mut self.open else {
-            return Ok(());
-        };
-        if file.metadata()?.len() < file.stream_position()? {
-            file.rewind()?;
-            self.begun.clear();
-        }
-        let mut piece = vec![0; 64 * 1024];
-        loop {
-            let read = file.read(&mut piece)?;
-            if read == 0 {
-                return Ok(());
-            }
-            self.begun.extend_from_slice(&piece[..read]);
-            let whole = self
-                .begun
-                .iter()
-                .rposition(|&b| b == b'\n')
-                .map_or(0, |at| at + 1);
-            self.begun[..whole]
-                .split_inclusive(|&b| b == b'\n')
-                .for_each(&mut *take);
-            self.begun.drain(..whole);
-            if self.begun.len() > MAX_TAIL {
-                self.begun.clear();
+impl Known {
+    /// The wanted records that came since the last look, in the order of time.
+    fn look(&mut self, logs: &[LogFile], query: &Query) -> Result<impl Iterator<Item = String>> {
+        let mut records = TopN::new(None);
+        for log in logs {
+            // Asked for first: what is rotated meanwhile is read twice, not never.
+            let newest = log.path();
+            for file in log.generations().into_iter().chain([newest]) {
+                if !self.has_changed(&file) {
+                    continue;
+                }
+                read_file(&file, &mut |entry, line| {
+                    let is_wanted = (query.decision_of(entry))
+                        .is_some_and(|decision| query.decision.includes(decision));
+                    if is_wanted
+                        && self.lines.insert(self.hasher.hash_one(line))
+                        && self.events.is_new(entry)
+                    {
+                        records.offer(entry, || line.to_owned());
+                    }
+                })?;
             }
         }
+        Ok(records.into_items())
     }
 
-    /// Whether another file has the log's name by now.
-    fn is_replaced(&self) -> bool {
-        let Some(Ok(open)) = self.open.as_ref().map(File::metadata) else {
+    fn has_changed(&mut self, file: &Path) -> bool {
+        let Ok(meta) = fs::metadata(file) else {
             return false;
         };
-        fs::metadata(self.log.path()).is_ok_and(|named| !is_same(&open, &named))
+        let now = (
+            meta.len(),
+            meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        );
+        self.files.insert(file.to_owned(), now) != Some(now)
     }
 }
 
-#[cfg(unix)]
-fn is_same(a: &Metadata, b: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same(a: &Metadata, b: &Metadata) -> bool {
-    a.created().ok() == b.created().ok()
+fn read_file(file: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
+    if let Some(open) = read::open(file)? {
+        let reader = BufReader::with_capacity(256 * 1024, open);
+        read::each(reader, take).with_context(|| format!("could not read `{}`", file.display()))?;
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

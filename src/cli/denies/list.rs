@@ -1,7 +1,7 @@
 //! `denies list` and `denies show`: records, one line each or one whole.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::bail;
 use serde::{Serialize, Serializer};
@@ -10,15 +10,24 @@ use serde_json::Value;
 use super::LogCounts;
 use super::filter::{Decision, Query};
 use crate::base::text;
-use crate::cli::{CliContext, output};
+use crate::cli::output::{Page, View, writeln};
+use crate::cli::{Answer, CliContext};
 use crate::log::read::{self, Entry, TopN};
 
 /// The JSON document. Records come out as they stand in the log, keys of a
 /// later version included, and `code` beside `rule`.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 struct Document {
     #[serde(serialize_with = "with_codes")]
     denies: Vec<Box<str>>,
+    #[serde(skip)]
+    query: Query,
+    #[serde(skip)]
+    is_verbose: bool,
+    #[serde(skip)]
+    read: LogCounts,
+    #[serde(skip)]
+    trial: Trial,
 }
 
 fn with_codes<S: Serializer>(lines: &[Box<str>], to: S) -> Result<S::Ok, S::Error> {
@@ -35,14 +44,14 @@ fn with_code(line: &str) -> Option<Value> {
 }
 
 pub(super) fn run(
-    query: &Query,
+    query: Query,
     is_verbose: bool,
     context: &CliContext<'_>,
     out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let mut newest = TopN::new(query.limit);
+) -> anyhow::Result<Answer> {
+    let mut newest = TopN::new(query.limit());
     let mut trial = Trial::default();
-    let read = super::each_record(query, context, &mut |entry, line| {
+    let read = super::each_record(&query, context, &mut |entry, line| {
         if query.decision == Decision::Warn {
             trial.add(entry);
         }
@@ -50,87 +59,84 @@ pub(super) fn run(
     })?;
     let document = Document {
         denies: newest.into_items().collect(),
+        query,
+        is_verbose,
+        read,
+        trial,
     };
-    context.print(out, &document, |out| {
-        if document.denies.is_empty() {
-            return super::write_none(query, &read, context, out);
+    context.show(&document, out)
+}
+
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        if self.denies.is_empty() {
+            return super::say_none(&self.query, &self.read, page);
         }
-        for line in &document.denies {
+        for line in &self.denies {
             if let Ok(Some(entry)) = read::parse(line) {
-                write_entry(&entry, query, context, out)?;
-                if is_verbose {
-                    write_details(&entry, context, out)?;
+                say_entry(&entry, &self.query, page);
+                if self.is_verbose {
+                    say_details(&entry, page);
                 }
             }
         }
-        write_total(document.denies.len(), query, &read, out)?;
-        trial.write(context, out)
-    })
-}
-
-fn write_total(
-    shown: usize,
-    query: &Query,
-    read: &LogCounts,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let total = read.counts.of(query.decision);
-    if shown as u64 != total {
-        write!(out, "the newest {shown} of ")?;
+        let shown = self.denies.len();
+        let total = self.read.counts.of(self.query.decision);
+        let newest = match shown as u64 == total {
+            true => String::new(),
+            false => format!("the newest {shown} of "),
+        };
+        let others = super::others(&self.query, &self.read.counts);
+        writeln!(
+            page,
+            "{}{}{}",
+            newest,
+            self.query.decision.count(total),
+            others
+        );
+        self.trial.text(page);
     }
-    write!(out, "{}", query.decision.count(total))?;
-    super::write_others(query, &read.counts, out)
 }
 
 /// One record on one line.
-pub(super) fn write_entry(
-    entry: &Entry<'_>,
-    query: &Query,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let or = |text: &str, other: &str| match text {
-        "" => other.to_owned(),
-        text => output::printable(text),
-    };
-    let what = or(&entry.file_path, or(&entry.name, &entry.reason).as_str());
-    let below = format!("{}/", context.project.main.dir);
-    let what = what.strip_prefix(&below).unwrap_or(&what);
+pub(super) fn say_entry(entry: &Entry<'_>, query: &Query, page: &mut Page<'_>) {
+    let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
+    let what = or(&entry.file_path, &or(&entry.name, &entry.reason));
+    let main = &page.context.project.main;
+    let what = main.relative(&what).map_or(what.clone(), str::to_owned);
     let more = match entry.also.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let decision = match query.decision {
-        Decision::All => format!("{:<10}", output::printable(&entry.decision)),
+        Decision::All => format!("{:<10}", entry.decision),
         _ => String::new(),
     };
-    writeln!(
-        out,
-        "{}  {decision}{}  {}{more}  {} by {}{}",
-        output::printable(&entry.ts),
-        context.paint.red(&format!("{:<20}", or(&entry.rule, "-"))),
-        or(what, "?"),
+    let rule = page.paint.red(&or(&entry.rule, "-"));
+    let about = format!(
+        "{}{more}  {} by {}",
+        or(&what, "?"),
         or(&entry.tool, "?"),
-        or(&entry.agent_type, "main"),
-        context.paint.instead(&entry.suggestion),
-    )
+        or(&entry.agent_type, "main")
+    );
+    let instead = page.paint.instead(&entry.suggestion);
+    writeln!(
+        page,
+        "{}  {}{:<20}  {}{}",
+        entry.ts, decision, rule, about, instead
+    );
 }
 
-fn write_details(
-    entry: &Entry<'_>,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn say_details(entry: &Entry<'_>, page: &mut Page<'_>) {
     let command = match entry.command_excerpt.as_ref() {
         "" => String::new(),
         command => format!("$ {command}"),
     };
     for detail in [&entry.id, command.as_str(), &entry.reason] {
         if !detail.is_empty() {
-            writeln!(out, "    {}", context.paint.dim(detail))?;
+            writeln!(page, "    {}", page.paint.dim(detail));
         }
     }
-    Ok(())
 }
 
 /// What a trial in `mode: warn` found: the calls that `mode: enforce` would have denied.
@@ -157,32 +163,30 @@ impl Trial {
         }
     }
 
-    fn write(&self, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
+    fn text(&self, page: &mut Page<'_>) {
         if self.calls == 0 {
-            return Ok(());
+            return;
         }
         let rules = self.rules.iter();
         let rules: Vec<_> = rules.map(|(rule, n)| format!("{n} {rule}")).collect();
         let calls = text::count(self.calls, "call", "calls");
         let sessions = text::count(self.sessions.len(), "session", "sessions");
-        writeln!(out)?;
         let title = format!("`mode: enforce` would have denied {calls} in {sessions}");
-        let rules = output::printable(&rules.join(", "));
-        writeln!(out, "{}: {rules}", context.paint.bold(&title))?;
+        writeln!(page);
+        writeln!(page, "{}: {}", page.paint.bold(&title), rules.join(", "));
         if self.unknown_names.is_empty() {
-            return Ok(());
+            return;
         }
         writeln!(
-            out,
+            page,
             "Which of these names should exist? Add them to `.claude/statewarden.yaml`:"
-        )?;
-        writeln!(out, "  systems:")?;
+        );
+        writeln!(page, "  systems:");
         for (system, names) in &self.unknown_names {
             let names: Vec<_> = names.iter().map(|name| yaml_text(name)).collect();
-            writeln!(out, "    {}:", output::printable(system))?;
-            writeln!(out, "      extra_names: [{}]", names.join(", "))?;
+            writeln!(page, "    {}:", system);
+            writeln!(page, "      extra_names: [{}]", names.join(", "));
         }
-        Ok(())
     }
 }
 
@@ -202,12 +206,19 @@ pub(super) struct ShowArgs {
     id: String,
 }
 
-/// The records whose ids begin so, with all that they hold.
+/// Records with all that they hold.
+#[derive(Serialize)]
+struct Whole {
+    #[serde(serialize_with = "with_codes")]
+    denies: Vec<Box<str>>,
+}
+
+/// The records whose ids begin so.
 pub(super) fn show(
     args: &ShowArgs,
     context: &CliContext<'_>,
     out: &mut dyn Write,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Answer> {
     let query = Query::everything();
     let mut denies = Vec::new();
     super::each_record(&query, context, &mut |entry, line| {
@@ -221,42 +232,34 @@ pub(super) fn show(
             args.id
         );
     }
-    let document = Document { denies };
-    context.print(out, &document, |out| {
-        for (at, line) in document.denies.iter().enumerate() {
-            if at > 0 {
-                writeln!(out)?;
-            }
-            write_whole(line, context, out)?;
-        }
-        Ok(())
-    })
+    context.show(&Whole { denies }, out)
 }
 
-fn write_whole(line: &str, context: &CliContext<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let record: BTreeMap<String, Value> = serde_json::from_str(line).unwrap_or_default();
-    const FIRST: [&str; 8] = [
-        "id",
-        "ts",
-        "decision",
-        "rule",
-        "system",
-        "file_path",
-        "command_excerpt",
-        "reason",
-    ];
-    let first = FIRST
-        .into_iter()
-        .filter_map(|key| record.get_key_value(key));
-    let rest = record
-        .iter()
-        .filter(|(key, _)| !FIRST.contains(&key.as_str()));
-    for (key, value) in first.chain(rest) {
-        let value = match value {
-            Value::String(text) => output::printable(text),
-            other => output::printable(&other.to_string()),
-        };
-        writeln!(out, "{} {value}", context.paint.dim(&format!("{key:<16}")))?;
+/// What a record is read for comes first.
+const FIRST: [&str; 8] = [
+    "id",
+    "ts",
+    "decision",
+    "rule",
+    "system",
+    "file_path",
+    "command_excerpt",
+    "reason",
+];
+
+impl View for Whole {
+    fn text(&self, page: &mut Page<'_>) {
+        for (at, line) in self.denies.iter().enumerate() {
+            if at > 0 {
+                writeln!(page);
+            }
+            let record: BTreeMap<String, Value> = serde_json::from_str(line).unwrap_or_default();
+            let first = FIRST.iter().filter_map(|key| record.get_key_value(*key));
+            let is_further = |(key, _): &(&String, _)| !FIRST.contains(&key.as_str());
+            for (key, value) in first.chain(record.iter().filter(is_further)) {
+                let text = value.as_str().map_or(value.to_string(), str::to_owned);
+                writeln!(page, "{:<16} {}", page.paint.dim(key), text);
+            }
+        }
     }
-    Ok(())
 }

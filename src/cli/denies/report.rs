@@ -13,8 +13,9 @@ use serde_json::Value;
 
 use super::filter::Query;
 use crate::base::clock;
-use crate::cli::CliContext;
 use crate::cli::explain::owner;
+use crate::cli::output::{Page, View, writeln};
+use crate::cli::{Answer, CliContext};
 use crate::contract::table::Classification;
 use crate::lifecycle::gates::write_through;
 use crate::log::read;
@@ -46,7 +47,7 @@ struct Written {
 
 /// What the page's script gets.
 #[derive(Serialize)]
-struct Page<'p> {
+struct PageData<'p> {
     project: &'p str,
     made: String,
     version: &'static str,
@@ -76,10 +77,10 @@ pub(super) fn run(
     query: &Query,
     context: &CliContext<'_>,
     out: &mut dyn Write,
-) -> Result<()> {
-    let mut findings = Findings::collect(query, query.limit.unwrap_or(SHOWN), context)?;
-    let contract = context.with_all_systems(|registry| contract_rows(&mut findings, registry));
-    let page = render(&Page {
+) -> Result<Answer> {
+    let mut findings = Findings::collect(query, query.limit().unwrap_or(SHOWN), context)?;
+    let contract = contract_rows(&mut findings, &context.registry);
+    let page = render(&PageData {
         project: &context.project.main.dir,
         made: clock::seconds(context.now),
         version: env!("CARGO_PKG_VERSION"),
@@ -115,18 +116,22 @@ pub(super) fn run(
         open: findings.funnel.open,
         html: file,
     };
-    context.print(out, &written, |out| {
+    context.show(&written, out)
+}
+
+impl View for Written {
+    fn text(&self, page: &mut Page<'_>) {
         writeln!(
-            out,
+            page,
             "{} denied; the report is in `{}`",
-            written.denies, written.html
-        )
-    })
+            self.denies, self.html
+        );
+    }
 }
 
 /// In JSON `<` stands in texts alone, where it may be written as an escape: then no text
 /// can end the element that holds the data.
-fn render(page: &Page<'_>) -> Result<String> {
+fn render(page: &PageData<'_>) -> Result<String> {
     let json = serde_json::to_string(page)?.replace('<', "\\u003c");
     let (before, after) = TEMPLATE.split_once("{{data}}").unwrap_or((TEMPLATE, ""));
     Ok([before, &json, after].concat())
@@ -136,7 +141,7 @@ fn gates(query: &Query, context: &CliContext<'_>) -> Result<Vec<Value>> {
     let mut gates = Vec::new();
     read::entries(
         &context.project.logs().gates(),
-        query.reach,
+        query.reach(),
         &mut |entry, line| {
             if query.lets_through(entry) {
                 gates.extend(serde_json::from_str::<Value>(line));

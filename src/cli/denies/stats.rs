@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use chrono::NaiveDate;
@@ -13,7 +13,8 @@ use serde::Serialize;
 
 use super::LogCounts;
 use super::filter::Query;
-use crate::cli::{CliContext, output};
+use crate::cli::output::{self, Page, View, printable, writeln};
+use crate::cli::{Answer, CliContext};
 use crate::log::read::Entry;
 
 #[derive(Debug, clap::Args)]
@@ -63,12 +64,16 @@ struct Group {
     last: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 struct Document {
     by: By,
     total: u64,
     /// Largest first; days in their order.
     groups: Vec<Group>,
+    #[serde(skip)]
+    query: Query,
+    #[serde(skip)]
+    read: LogCounts,
 }
 
 /// Counts by one key.
@@ -127,57 +132,54 @@ impl Tally {
 
 pub(super) fn run(
     args: &Args,
-    query: &Query,
+    query: Query,
     context: &CliContext<'_>,
     out: &mut dyn Write,
-) -> Result<()> {
+) -> Result<Answer> {
     let mut tally = Tally::new(args.by);
-    let read = super::each_record(query, context, &mut |entry, _| tally.add(entry))?;
+    let read = super::each_record(&query, context, &mut |entry, _| tally.add(entry))?;
     let document = Document {
         by: args.by,
         total: tally.total,
-        groups: tally.into_groups(query.limit),
+        groups: tally.into_groups(query.limit()),
+        query,
+        read,
     };
-    context.print(out, &document, |out| {
-        write_text(&document, query, &read, context, out)
-    })
+    context.show(&document, out)
 }
 
-fn write_text(
-    document: &Document,
-    query: &Query,
-    read: &LogCounts,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if document.groups.is_empty() {
-        return super::write_none(query, read, context, out);
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        if self.groups.is_empty() {
+            return super::say_none(&self.query, &self.read, page);
+        }
+        let about = match self.query.in_words() {
+            words if words.is_empty() => String::new(),
+            words => format!(" ({words})"),
+        };
+        let by = self.by.to_possible_value();
+        let by = by.as_ref().map_or("", PossibleValue::get_name);
+        let title = format!("{}, by {by}{about}", self.query.decision.count(self.total));
+        writeln!(page, "{}", page.paint.bold(&title));
+        let groups = match self.by {
+            By::Day => with_empty_days(&self.groups),
+            _ => self.groups.clone(),
+        };
+        let widths = groups
+            .iter()
+            .map(|group| printable(&group.key).chars().count());
+        let width = widths.max().unwrap_or(0).min(48);
+        let most = groups.iter().map(|group| group.count).max().unwrap_or(1);
+        for Group { key, count, .. } in &groups {
+            let share = output::percent(*count, self.total);
+            let bar = page.paint.red(&bar(*count, most));
+            writeln!(
+                page,
+                "  {:<width$}  {:>7} {:>3} %  {}",
+                key, count, share, bar
+            );
+        }
     }
-    let about = match query.in_words() {
-        words if words.is_empty() => String::new(),
-        words => format!(" ({})", output::printable(&words)),
-    };
-    let by = document.by.to_possible_value();
-    let by = by.as_ref().map_or("", PossibleValue::get_name);
-    let title = format!("{}, by {by}{about}", query.decision.count(document.total));
-    writeln!(out, "{}", context.paint.bold(&title))?;
-    let groups = match document.by {
-        By::Day => with_empty_days(&document.groups),
-        _ => document.groups.clone(),
-    };
-    let keys: Vec<String> = (groups.iter())
-        .map(|group| output::printable(&group.key))
-        .collect();
-    let widths = keys.iter().map(|key| key.chars().count());
-    let width = widths.max().unwrap_or(0).min(48);
-    let most = groups.iter().map(|group| group.count).max().unwrap_or(1);
-    for (key, group) in keys.iter().zip(&groups) {
-        let share = output::percent(group.count, document.total);
-        let bar = context.paint.red(&bar(group.count, most));
-        let line = format!("  {key:<width$}  {:>7} {share:>3} %  {bar}", group.count);
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
 }
 
 /// The days between the first and the last as well: a quiet week is news.

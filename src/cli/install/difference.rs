@@ -1,27 +1,37 @@
 //! The lines in which two texts differ.
 
-use std::io::{self, Write};
+use crate::cli::output::{Page, writeln};
 
 /// How many equal lines are shown before and behind a change.
 const CONTEXT: usize = 1;
 
-/// Writes the lines that go and come, with a little around them.
-pub(in crate::cli) fn write(out: &mut dyn Write, before: &str, after: &str) -> io::Result<()> {
+/// Adds the lines that go and come, with a little around them.
+pub(in crate::cli) fn say(page: &mut Page<'_>, before: &str, after: &str) {
+    for (mark, line) in near_changes(before, after) {
+        match mark {
+            '…' => writeln!(page, "  …"),
+            mark => writeln!(page, "{} {}", mark.to_string(), line),
+        }
+    }
+}
+
+/// The changed lines and their neighbours, `…` where there are others between.
+fn near_changes<'t>(before: &'t str, after: &'t str) -> Vec<(char, &'t str)> {
     let lines = compare(before, after);
     let is_near = |at: usize| {
         let end = lines.len().min(at + CONTEXT + 1);
         let around = &lines[at.saturating_sub(CONTEXT)..end];
         around.iter().any(|(mark, _)| *mark != ' ')
     };
-    let mut next = 0;
+    let (mut near, mut next) = (Vec::new(), 0);
     for at in (0..lines.len()).filter(|at| is_near(*at)) {
         if at > next {
-            writeln!(out, "  …")?;
+            near.push(('…', ""));
         }
-        writeln!(out, "{} {}", lines[at].0, lines[at].1)?;
+        near.push(lines[at]);
         next = at + 1;
     }
-    Ok(())
+    near
 }
 
 /// All lines, each marked with what happens to it.
@@ -61,27 +71,19 @@ mod tests {
     #[track_caller]
     fn check(before: &str, after: &str, expected: &str) {
         let split = |text: &str| text.replace(' ', "\n");
-        let mut out = Vec::new();
-        write(&mut out, &split(before), &split(after)).unwrap();
-        let shown = String::from_utf8(out).unwrap().replace('\n', ";");
+        let (before, after) = (split(before), split(after));
+        let lines = near_changes(&before, &after).into_iter();
+        let shown: String = lines.map(|(mark, line)| format!("{mark}{line};")).collect();
         assert_eq!(shown, expected);
     }
 
     #[test]
     fn changed_lines_are_shown_with_a_little_around_them() {
         check("a b", "a b", "");
-        check("", "a b", "+ a;+ b;");
-        check("a b", "", "- a;- b;");
-        check(
-            "1 2 3 old 4 5 6",
-            "1 2 3 new 4 5 6",
-            "  …;  3;- old;+ new;  4;",
-        );
-        check("{ a }", "{ a, x { } }", "  {;- a;+ a,;+ x;+ {;  };+ };");
-        check(
-            "a 1 2 3 4 5 b",
-            "A 1 2 3 4 5 B",
-            "- a;+ A;  1;  …;  5;- b;+ B;",
-        );
+        check("", "a b", "+a;+b;");
+        check("a b", "", "-a;-b;");
+        check("1 2 3 old 4 5 6", "1 2 3 new 4 5 6", "…; 3;-old;+new; 4;");
+        check("{ a }", "{ a, x { } }", " {;-a;+a,;+x;+{; };+};");
+        check("a 1 2 3 4 5 b", "A 1 2 3 4 5 B", "-a;+A; 1;…; 5;-b;+B;");
     }
 }

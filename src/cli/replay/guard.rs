@@ -49,9 +49,8 @@ impl Surroundings {
                 feature_dir: None,
                 ..context.env.clone()
             },
-            given_project: (context.given_project.as_ref())
-                .map(|_| context.project.main.dir.clone()),
-            system: context.system.clone(),
+            given_project: (context.given_project).map(|_| context.project.main.dir.clone()),
+            system: context.system.map(str::to_owned),
             cwd: context.cwd.clone(),
         }
     }

@@ -1,20 +1,19 @@
 //! `restore PATH --at ID`: what a file held before a change, or after it.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
-use super::super::{Answer, CliContext, output};
 use crate::base::path;
+use crate::cli::output::{Page, View, writeln};
+use crate::cli::{Answer, CliContext};
 use crate::guard::claims;
-use crate::project::registry::Registry;
 use crate::recorder::changes::{self, ChangeRecord};
 use crate::recorder::contents::Contents;
 use crate::recorder::entry::{BlobId, Kind, State};
 use crate::recorder::undo::{Refused, Undo};
 use crate::store::lock::IN_COMMAND;
-use crate::systems::declared::DeclaredSystem;
 
 /// Which content of a change is meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,6 +30,8 @@ struct Document {
     content: BlobId,
     /// Where the content lies that was replaced.
     replaced_to: Option<String>,
+    #[serde(skip)]
+    point: String,
 }
 
 pub(super) fn run(
@@ -50,9 +51,7 @@ pub(super) fn run(
     };
     let blob =
         blob.with_context(|| format!("`{path}` held nothing that is kept {when} change {id}"))?;
-    let declared = DeclaredSystem::all(&context.rules.settings);
-    let registry = Registry::new(&context.rules.settings, &declared);
-    let site = claims::site_of(&path, &context.project, &registry)
+    let site = claims::site_of(&path, &context.project, &context.registry)
         .with_context(|| format!("`{path}` is in no state directory"))?;
     let dir = site.dir();
     let found = std::fs::symlink_metadata(&path)
@@ -97,9 +96,9 @@ pub(super) fn run(
         path,
         content: blob,
         replaced_to: replaced.map(|replaced| path::from_os(&replaced)),
+        point: format!("{when} change {id}"),
     };
-    context.print(out, &document, |out| write_text(&document, when, id, out))?;
-    Ok(Answer::Yes)
+    context.show(&document, out)
 }
 
 fn find(path: &str, id: &str, recorder: &std::path::Path) -> Result<ChangeRecord> {
@@ -116,15 +115,11 @@ fn find(path: &str, id: &str, recorder: &std::path::Path) -> Result<ChangeRecord
     }
 }
 
-fn write_text(document: &Document, when: &str, id: &str, out: &mut dyn Write) -> io::Result<()> {
-    let path = output::printable(&document.path);
-    writeln!(out, "`{path}` is as it was {when} change {id}")?;
-    if let Some(replaced) = &document.replaced_to {
-        writeln!(
-            out,
-            "what was replaced is in `{}`",
-            output::printable(replaced)
-        )?;
+impl View for Document {
+    fn text(&self, page: &mut Page<'_>) {
+        writeln!(page, "`{}` is as it was {}", self.path, self.point);
+        if let Some(replaced) = &self.replaced_to {
+            writeln!(page, "what was replaced is in `{}`", replaced);
+        }
     }
-    Ok(())
 }
