@@ -16,8 +16,10 @@ pub enum Act {
     RemoveTree,
     /// Takes the entry away to another name.
     MoveAway,
-    /// Removes entries below the path that the call does not name (`git clean`, `rsync --delete`).
+    /// Removes entries below the path that the call does not name (`git clean -x`, `rsync --delete`).
     Clear,
+    /// The same, but what git ignores stays (`git clean`, `git stash -u`).
+    Clean,
 }
 
 /// How the path stood in the call.

@@ -218,7 +218,7 @@ impl<'p, 's> Search<'p, 's> {
         let written = path::collapse(&target.path);
         let by_name = self.find(&written);
         let last = match target.act {
-            Act::Write | Act::Edit | Act::Clear => FollowFinal::Follow,
+            Act::Write | Act::Edit | Act::Clear | Act::Clean => FollowFinal::Follow,
             Act::MakeDir | Act::Link | Act::Remove | Act::RemoveTree | Act::MoveAway => {
                 FollowFinal::Keep
             }
@@ -370,14 +370,17 @@ impl<'p, 's> Search<'p, 's> {
     /// The site that removing, moving or clearing a directory above it would take
     /// along: the directory as it is named, and where it lies.
     fn holder(&mut self, act: Act, paths: [&str; 2]) -> Result<Option<Found<'s>>, JudgeError> {
-        if !matches!(act, Act::RemoveTree | Act::MoveAway | Act::Clear) {
+        if !matches!(
+            act,
+            Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean
+        ) {
             return Ok(None);
         }
         if let Some(found) = self.program(act, paths) {
             return Ok(Some(found));
         }
-        match self.held_in(paths[0])? {
-            None if paths[0] != paths[1] => self.held_in(paths[1]),
+        match self.held_in(act, paths[0])? {
+            None if paths[0] != paths[1] => self.held_in(act, paths[1]),
             held => Ok(held),
         }
     }
@@ -385,7 +388,9 @@ impl<'p, 's> Search<'p, 's> {
     /// This program, where removing or moving a directory takes it along. What clears a
     /// directory leaves what git ignores.
     fn program(&self, act: Act, paths: [&str; 2]) -> Option<Found<'s>> {
-        let mut dirs = paths.into_iter().filter(|_| act != Act::Clear);
+        let mut dirs = paths
+            .into_iter()
+            .filter(|_| !matches!(act, Act::Clear | Act::Clean));
         let (root, name) = dirs.find_map(|dir| self.project.program_in(dir))?;
         Some(Found {
             governed: self.registry.get(own::ID)?,
@@ -396,7 +401,7 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// A site at a directory or below it. What may still be searched is counted down.
-    fn held_in(&mut self, path: &str) -> Result<Option<Found<'s>>, JudgeError> {
+    fn held_in(&mut self, act: Act, path: &str) -> Result<Option<Found<'s>>, JudgeError> {
         let (project, registry) = (self.project, self.registry);
         let found = |governed, root: &Root, site| Found {
             governed,
@@ -423,7 +428,7 @@ impl<'p, 's> Search<'p, 's> {
                     Some(found(
                         governed,
                         root,
-                        held(root, &level, governed, registry)?,
+                        held(act, root, &level, governed, registry)?,
                     ))
                 };
                 if let Some(found) = registry.governed.iter().find_map(held) {

@@ -210,7 +210,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
         return Err(Objection::new(DenyCode::PathEscape, why));
     }
     let removes = match claim.target.act {
-        Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear => true,
+        Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean => true,
         Act::Write | Act::Edit | Act::MakeDir | Act::Link => false,
     };
     if removes {

@@ -10,6 +10,7 @@ use crate::guard::claims::{Claim, Resolution};
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::{OnDisk, Root};
 use crate::project::sites::Level;
+use crate::systems::own;
 
 /// More entries than a site's directory has in any honest work.
 const MAX_ENTRIES: usize = 1_000;
@@ -20,7 +21,7 @@ pub(crate) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
     let (contract, edition) = (&claim.governed.contract, claim.governed.edition);
     let takes_trees = matches!(
         claim.target.act,
-        Act::RemoveTree | Act::MoveAway | Act::Clear
+        Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean
     );
     let is_row = || {
         matches!(
@@ -60,6 +61,7 @@ pub(crate) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
 
 /// The site of a system that is a directory, or lies in it under a landmark.
 pub(crate) fn held(
+    act: Act,
     root: &Root,
     level: &Level,
     governed: &EnabledSystem<'_>,
@@ -82,8 +84,16 @@ pub(crate) fn held(
     if is_named || is_declared() {
         return Some(dir.to_owned());
     }
-    let mut landmarks = system.info().landmarks.iter();
-    landmarks.find_map(|landmark| held_by_landmark(root, level, landmark))
+    // Our own folder is ignored by the file that it comes with.
+    let stays = |place: &String| {
+        act == Act::Clean && system.id() == own::ID && {
+            let folder = Path::new(&root.real()).join(place);
+            folder.join(".gitignore").exists()
+        }
+    };
+    let landmarks = system.info().landmarks.iter();
+    let mut places = landmarks.filter_map(|landmark| held_by_landmark(root, level, landmark));
+    places.find(|place| !stays(place))
 }
 
 /// The landmark's path where it lies below a directory, or around it: `.devt`

@@ -18,7 +18,7 @@ pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
     let standing = governed.contract.standing(entry, governed.edition);
     let spares_state =
         matches!(standing, Classification::Free) && claim.target.spelling == Spelling::Literal;
-    let clears = claim.target.act == Act::Clear && !spares_state;
+    let clears = matches!(claim.target.act, Act::Clear | Act::Clean) && !spares_state;
     if clears || claim.lands == Resolution::WholeSite {
         if is_archiving(claim, call) {
             return Ok(());
@@ -107,7 +107,7 @@ fn whole_site(claim: &Claim<'_>) -> Objection {
         (_, entry) => format!("`{entry}`"),
     };
     let way_on = match (claim.target.act, claim.governed.system.info().upkeep) {
-        (Act::Clear, _) => {
+        (Act::Clear | Act::Clean, _) => {
             "keep it out (`git clean -e PATTERN`, `git stash push -u -- ':!PATH'`, \
              `rsync --exclude PATTERN`)"
         }

@@ -254,7 +254,7 @@ pub fn action(act: Act) -> &'static str {
         Act::Edit => "edit",
         Act::MakeDir => "mkdir",
         Act::Link => "link",
-        Act::Remove | Act::RemoveTree | Act::Clear => "delete",
+        Act::Remove | Act::RemoveTree | Act::Clear | Act::Clean => "delete",
         Act::MoveAway => "move",
     }
 }

@@ -62,6 +62,7 @@ fn show(target: &Target) -> String {
         Act::RemoveTree => "remove-tree",
         Act::MoveAway => "move-away",
         Act::Clear => "clear",
+        Act::Clean => "clean",
     };
     let path = target.path.strip_prefix("/p/").unwrap_or(&target.path);
     let mut line = format!("{act} {path}");

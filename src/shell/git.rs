@@ -136,18 +136,25 @@ fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     let exclude = args.values("e exclude").map(|rule| rule.text.clone());
     let mut rules: Vec<String> = exclude.collect();
-    match (args.has("x"), args.has("X")) {
-        // What is ignored goes, and our own folder is.
-        (_, true) => rules.clear(),
-        (true, false) => {}
-        (false, false) => rules.extend(ignored(shell)),
-    }
+    let act = match (args.has("x"), args.has("X")) {
+        (_, true) => {
+            rules.clear();
+            Act::Clear
+        }
+        (true, false) => Act::Clear,
+        (false, false) => {
+            rules.extend(ignored(shell));
+            Act::Clean
+        }
+    };
     let here = Field::literal(".");
     let paths = match args.operands.as_slice() {
         [] if args.has("d") => &[&here][..],
         paths => paths,
     };
-    paths.iter().for_each(|path| clear(shell, path, &rules));
+    paths
+        .iter()
+        .for_each(|path| clear(shell, act, path, &rules));
 }
 
 /// `git stash -u` takes what is not tracked; `pop` brings it back.
@@ -180,12 +187,16 @@ fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
     if paths.is_empty() {
         paths.push(&root);
     }
-    if !takes_all {
-        rules.extend(ignored(shell));
-    }
+    let act = match takes_all {
+        true => Act::Clear,
+        false => {
+            rules.extend(ignored(shell));
+            Act::Clean
+        }
+    };
     let at = shell.targets.len();
     for path in paths {
-        clear(shell, path, &rules);
+        clear(shell, act, path, &rules);
     }
     let taken = shell.take_targets(at);
     shell.stashed.extend(taken);
@@ -201,15 +212,15 @@ fn ignored(shell: &Shell<'_>) -> Vec<String> {
 }
 
 /// Reports what is cleared: a whole directory, or entry by entry where rules tell them apart.
-fn clear(shell: &mut Shell<'_>, dir: &Field, rules: &[String]) {
+fn clear(shell: &mut Shell<'_>, act: Act, dir: &Field, rules: &[String]) {
     let path = dir.known().and_then(|dir| shell.absolute(dir));
     let path = path.filter(|path| shell.is_dir(path));
     let Some(path) = path.filter(|_| !rules.is_empty()) else {
-        return shell.report(dir, Act::Clear);
+        return shell.report(dir, act);
     };
     for name in shell.entries(&path) {
         if !rules.iter().any(|rule| names(rule, &name)) {
-            shell.report(&Field::literal(format!("{path}/{name}")), Act::Clear);
+            shell.report(&Field::literal(format!("{path}/{name}")), act);
         }
     }
 }

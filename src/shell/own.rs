@@ -93,12 +93,14 @@ fn project(shell: &Shell<'_>, args: &Args<'_>) -> Field {
 
 /// `install.sh --uninstall [--prefix DIR]`, as this program comes with it.
 pub(super) fn install_script(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let local = shell.home().join(&Field::literal(".local"));
-    let prefix = args.value("prefix").cloned().unwrap_or(local);
-    if args.has("uninstall") && !args.has("dry-run help h") {
-        shell.report(
-            &prefix.join(&Field::literal("bin/statewarden")),
-            Act::Remove,
-        );
+    if !args.has("uninstall") || args.has("dry-run help h") {
+        return;
     }
+    let local = shell.home().join(&Field::literal(".local"));
+    let prefix = args.value("prefix").cloned().unwrap_or_else(|| {
+        uninstall(shell, args);
+        local
+    });
+    let program = prefix.join(&Field::literal("bin/statewarden"));
+    shell.report(&program, Act::Remove);
 }

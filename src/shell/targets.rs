@@ -149,7 +149,7 @@ impl Shell<'_> {
                     self.made.remove(&path);
                 }
             }
-            Act::Clear => {}
+            Act::Clear | Act::Clean => {}
         }
     }
 

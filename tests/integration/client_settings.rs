@@ -173,6 +173,7 @@ fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
         "cd src && /usr/local/bin/statewarden uninstall --scope project",
         "sh -c 'statewarden --project . uninstall'",
         "statewarden uninstall --scope=project",
+        "./install.sh --uninstall",
         "statewarden install --mode warn",
         "statewarden --project . install --scope local --mode=warn",
     ] {

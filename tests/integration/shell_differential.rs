@@ -72,7 +72,9 @@ impl Predicted {
             let names = match target.act {
                 Act::MakeDir => &mut predicted.dirs,
                 Act::Write | Act::Edit | Act::Link => &mut predicted.files,
-                Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear => &mut predicted.gone,
+                Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean => {
+                    &mut predicted.gone
+                }
             };
             names.insert(timeless(below));
             // A directory may have been copied with what is in it.
