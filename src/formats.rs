@@ -5,6 +5,7 @@ pub mod json;
 pub mod markdown;
 pub mod ordered;
 pub mod schema;
+pub mod surrogates;
 pub mod yaml;
 
 /// As much of a file's text as a message quotes: enough to find it there. A

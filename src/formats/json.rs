@@ -4,6 +4,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::surrogates;
 use crate::base::text::split_bom;
 
 /// A value of strings and numbers, which always serializes, as one line with its end. JSON
@@ -23,6 +24,18 @@ pub fn line(value: &impl Serialize) -> String {
     line + "\n"
 }
 
+/// JSON as JavaScript reads it: half a surrogate pair is text, here U+FFFD.
+///
+/// # Errors
+/// The text is no JSON.
+pub fn parse(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text).or_else(|_| {
+        let mut bytes = text.as_bytes().to_vec();
+        surrogates::repair(&mut bytes);
+        serde_json::from_slice(&bytes)
+    })
+}
+
 /// One JSON object. Of a key that stands twice the last value wins, as in every
 /// reader of these files.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +48,7 @@ impl Document {
     /// The text is no JSON, or no object.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (_, text) = split_bom(text);
-        match serde_json::from_str(text) {
+        match parse(text) {
             Ok(Value::Object(root)) => Ok(Self(root)),
             Ok(other) => Err(format!("the top level is {}, not an object", kind(&other))),
             Err(error) => Err(format!("not valid JSON: {error}")),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::base::disk::bounded_read;
-use crate::host::event::{Event, Kind, Tool, surrogates};
+use crate::formats::surrogates;
+use crate::host::event::{Event, Kind, Tool};
 
 /// One end of one run of an agent. A foreground run brings two events of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 
 mod input;
 mod json;
-pub mod surrogates;
 mod tool;
 
 use std::collections::BTreeMap;

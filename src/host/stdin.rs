@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::de::IgnoredAny;
 
-use crate::host::event::surrogates;
+use crate::formats::surrogates;
 
 /// A larger event is no event.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;

@@ -14,11 +14,13 @@ fn half_a_character_changes_nothing() {
         sandbox.hook_bytes(event.as_bytes())
     };
     let good = r#"{\"status\":\"DONE\",\"verdict\":\"APPROVED\",\"agent\":\"code-reviewer\",\"x\":\"\ud83d\"}"#;
-    judge(
-        "Write",
-        &format!(r#"{{"file_path":".devt/state/review.json","content":"{good}"}}"#),
-    )
-    .is_silent();
+    for content in [good, &good.replace(r"\ud83d", r"\\ud83d")] {
+        judge(
+            "Write",
+            &format!(r#"{{"file_path":".devt/state/review.json","content":"{content}"}}"#),
+        )
+        .is_silent();
+    }
     for (path, expected) in [("src/a", None), (".devt/state/n.md", Some("ad-hoc-name"))] {
         for (tool, input) in [
             ("Bash", format!(r#"{{"command":"echo '\ude00' > {path}"}}"#)),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::formats::schema::{Fault, Schema};
-use crate::formats::{brief, front_matter, markdown, yaml};
+use crate::formats::{brief, front_matter, json, markdown, yaml};
 use crate::settings::content::ContentRule;
 use crate::systems::system::Note;
 
@@ -22,7 +22,7 @@ pub(super) fn check(rule: &ContentRule, name: &str, text: &str) -> Result<Vec<No
 }
 
 fn json(name: &str, text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("`{name}` is not valid JSON: {error}"))
+    json::parse(text).map_err(|error| format!("`{name}` is not valid JSON: {error}"))
 }
 
 fn yaml(name: &str, text: &str) -> Result<yaml::Value, String> {
