@@ -28,6 +28,7 @@ use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::project::sites;
 use crate::settings::model::Settings;
+use crate::shell::Analysis;
 use crate::store::{OTHER_HOST, note_other_host};
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::system;
@@ -90,18 +91,19 @@ fn directory_of<'e>(event: &'e Event<'_>) -> Option<Cow<'e, str>> {
 /// Answers one event.
 fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: Clock) -> Reply {
     // The targets are known from the text; only they are worth a look at the disk.
-    let targets = match is_call(event) {
+    let read = match is_call(event) {
         true => targets::of(event, &scene(cwd, env, &DirCache::default())),
-        false => Ok(Vec::new()),
+        false => Ok(Analysis::default()),
     };
+    let call = match &read {
+        Ok(analysis) if is_call(event) => calls::text_of(event, analysis),
+        _ => None,
+    };
+    let targets = read.map(|analysis| analysis.targets);
     let changes = match &targets {
         Ok(targets) => !targets.is_empty(),
         Err(Unread::Arguments(_)) => failure::names_governed_place(event.json().as_bytes()),
         Err(Unread::Command(_)) => true,
-    };
-    let call = match (&targets, is_call(event)) {
-        (Ok(targets), true) => calls::text_of(event, targets),
-        _ => None,
     };
     let is_understood = !call.as_ref().is_some_and(calls::may_change_unseen);
     let written = match &targets {

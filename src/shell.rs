@@ -2,7 +2,7 @@
 //!
 //! The command is parsed and evaluated, never searched: quoted, echoed, committed and commented
 //! text is no write. It is read as far as agents really write commands, no further: what cannot
-//! be known without running it gives no target, and [`Writes::Unknown`] says so.
+//! be known without running it gives no target, and [`Analysis::programs`] says so.
 
 mod args;
 mod brace;
@@ -60,30 +60,34 @@ pub struct Scene<'a> {
 }
 
 /// What a command would do, as far as it was read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Analysis {
     /// Absolute paths, `.` and `..` left in, in the order in which they are changed.
     pub targets: Vec<Target>,
     pub extent: Extent,
-    pub writes: Writes,
+    /// The programs that may change more than the targets.
+    pub programs: Vec<String>,
+    /// Whether version control may bring files of other revisions.
+    pub checks_out: bool,
+}
+
+impl Analysis {
+    /// Of a call that changes these and nothing else.
+    pub fn of(targets: Vec<Target>) -> Self {
+        Self {
+            targets,
+            ..Self::default()
+        }
+    }
 }
 
 /// How far an analysis came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
+    #[default]
     Whole,
     /// What stands behind the place where it gave up may change more.
     Cut(Limit),
-}
-
-/// Whether a command can change what is not among its targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writes {
-    /// All programs that it runs are known, and where they write.
-    Known,
-    /// It runs a program that may write anything, or names what is not known, or was not read
-    /// to its end.
-    Unknown,
 }
 
 /// Why a command was not read to its end.
@@ -135,5 +139,62 @@ fn readable(command: &str) -> Cow<'_, str> {
         Cow::Owned(command.replace(field::UNKNOWN, "\u{FFFD}"))
     } else {
         Cow::Borrowed(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::disk::cache::DirCache;
+
+    #[test]
+    fn programs_are_known_or_not() {
+        let disk = DirCache::default();
+        let scene = Scene {
+            cwd: "/nowhere",
+            home: None,
+            project_dir: None,
+            config_dir: None,
+            feature_dir: None,
+            disk: &disk,
+        };
+        for (command, programs, checks_out) in [
+            ("ls -la .devt/state && cat a | grep b", &[][..], false),
+            ("git status; git log -3; git stash list", &[], false),
+            ("echo x > a; rm -f b; X=c; rm -f $X", &[], false),
+            ("curl -o x https://a; wget -O y b; command -v z", &[], false),
+            ("rm -f $X", &["rm"], false),
+            ("echo x > $X", &["echo"], false),
+            ("cargo test 2>&1 | tail -5", &["cargo"], false),
+            (
+                "A=1 ./run.sh; sudo make; bash a.sh",
+                &["a.sh", "make", "run.sh"],
+                false,
+            ),
+            (
+                "node /x/bin/devt-tools.cjs state",
+                &["devt-tools.cjs"],
+                false,
+            ),
+            (
+                "python3 -c 'x'; echo $(ruby -e 'x')",
+                &["python3", "ruby"],
+                false,
+            ),
+            ("git add . && git checkout -- .", &["git"], true),
+            ("git commit -m x", &["git"], false),
+            ("if true; then jj new; fi", &["jj"], true),
+            ("find . -exec foo {} +", &["foo"], false),
+            ("find . -regex .*.md -delete", &["find"], false),
+            (
+                "unzip x -d y; prettier --write .",
+                &["prettier", "unzip"],
+                false,
+            ),
+        ] {
+            let analysis = analyze(command, &scene);
+            assert_eq!(analysis.programs, programs, "{command}");
+            assert_eq!(analysis.checks_out, checks_out, "{command}");
+        }
     }
 }

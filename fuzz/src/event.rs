@@ -116,7 +116,7 @@ fn is_told_from_others(event: &Event<'_>) {
         match event.tool() {
             // The analysis is the other target's.
             Tool::Shell(_) => event.input.command.get().is_some(),
-            _ => targets::of(event, &scene).map_or(true, |targets| !targets.is_empty()),
+            _ => targets::of(event, &scene).map_or(true, |changes| !changes.targets.is_empty()),
         }
     };
     if event.kind() == Kind::PreToolUse && changes(event) {

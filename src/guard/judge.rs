@@ -38,9 +38,9 @@ pub fn judge<'w>(
     event: &Event<'_>,
 ) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
     let disk = DirCache::default();
-    let targets = targets::of(event, &scene(&context.cwd, context.env, &disk));
-    let targets = targets.map_err(JudgeError::Call)?;
-    judge_targets(context, event, &targets)
+    let changes = targets::of(event, &scene(&context.cwd, context.env, &disk));
+    let changes = changes.map_err(JudgeError::Call)?;
+    judge_targets(context, event, &changes.targets)
 }
 
 pub(crate) fn judge_targets<'w>(

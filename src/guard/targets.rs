@@ -31,12 +31,12 @@ impl fmt::Display for Unread {
     }
 }
 
-/// The targets of a tool call. Reads, unknown tools and computed names have none.
+/// What a tool call would change. Reads, unknown tools and computed names have no target.
 ///
 /// # Errors
 /// The arguments cannot be read, or a command's bounds were met where it may
 /// still reach a governed place.
-pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
+pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
     let file = |path: &event::Text<'_>, act| {
         // Claude Code takes blanks off both ends before the event is made; what
         // stands before an absolute path would hide it here.
@@ -45,7 +45,7 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
         // Claude Code collapses `..` before it opens the file; the shell does not.
         let target =
             path.map(|path| Target::literal(path::absolute(scene.cwd, path, scene.home), act));
-        Ok(target.into_iter().collect())
+        Ok(Analysis::of(target.into_iter().collect()))
     };
     match event.tool() {
         Tool::Write => file(&event.input.file_path, Act::Write),
@@ -53,19 +53,20 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
         Tool::NotebookEdit => file(&event.input.notebook_path, Act::Edit),
         Tool::Shell(_) => of_commands(event, scene),
         Tool::Mcp(name) => {
-            let mut targets = of_commands(event, scene)?;
+            let mut analysis = of_commands(event, scene)?;
             if let Some(act) = McpAct::parse(name) {
                 let arguments = event.arguments().map_err(Unread::Arguments)?;
-                targets.extend(of_arguments(act, &strings(&arguments), scene)?);
+                let named = of_arguments(act, &strings(&arguments), scene)?;
+                analysis.targets.extend(named);
             }
-            Ok(targets)
+            Ok(analysis)
         }
-        Tool::Agent | Tool::Handback | Tool::Other => Ok(Vec::new()),
+        Tool::Agent | Tool::Handback | Tool::Other => Ok(Analysis::default()),
     }
 }
 
-fn of_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unread> {
-    let mut targets = Vec::new();
+fn of_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
+    let mut all = Analysis::default();
     for command in commands::of(event).map_err(Unread::Arguments)? {
         let cwd = command
             .cwd
@@ -76,18 +77,21 @@ fn of_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Vec<Target>, Unre
             Shell::Bash => shell::analyze(&command.text, &scene),
             Shell::PowerShell => shell::analyze_powershell(&command.text, &scene),
         };
-        targets.extend(whole(analysis, [&command.text, cwd])?);
+        let analysis = whole(analysis, [&command.text, cwd])?;
+        all.targets.extend(analysis.targets);
+        all.programs.extend(analysis.programs);
+        all.checks_out |= analysis.checks_out;
     }
-    Ok(targets)
+    Ok(all)
 }
 
-/// The targets, unless more of them may lie in a governed place that a text names.
-fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Vec<Target>, Unread> {
+/// An analysis, unless more targets may lie in a governed place that a text names.
+fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Analysis, Unread> {
     match analysis.extent {
         Extent::Cut(limit) if texts.into_iter().any(system::are_named_in) => {
             Err(Unread::Command(limit))
         }
-        _ => Ok(analysis.targets),
+        _ => Ok(analysis),
     }
 }
 
@@ -244,7 +248,7 @@ fn of_arguments(
         match source.as_deref().filter(|_| act == Act::Write) {
             Some(from) => {
                 let carried = shell::carried(from, &path, scene);
-                targets.extend(whole(carried, [&path, scene.cwd])?);
+                targets.extend(whole(carried, [&path, scene.cwd])?.targets);
             }
             None => targets.push(Target::literal(path, act)),
         }

@@ -1,6 +1,7 @@
 //! The recorder at the events of the hook: which calls get a window, which events tell
 //! that calls are over, and how what was found is said.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::base::actor::AgentName;
@@ -13,11 +14,11 @@ use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
 use crate::project::context::Context;
-use crate::recorder::call_text;
 use crate::recorder::entry::{BlobId, Nanos};
 use crate::recorder::mediate::{Recorder, dir};
 use crate::recorder::telling::{self, Done, Finding, Hearer};
 use crate::recorder::windows::{self, CallText, Caller, Doing, Running, Window};
+use crate::shell::Analysis;
 use crate::store;
 use crate::systems::system;
 
@@ -25,13 +26,13 @@ use crate::systems::system;
 const TELLS_AT_STOP: [u32; 3] = [2, 1, 163];
 
 /// What the text of a call that runs code tells.
-pub(crate) fn text_of(event: &Event<'_>, targets: &[Target]) -> Option<CallText> {
-    match event.tool() {
+pub(crate) fn text_of(event: &Event<'_>, changes: &Analysis) -> Option<CallText> {
+    let (text, programs) = match event.tool() {
         Tool::Shell(_) => {
-            let text = event.input.command.as_str();
-            Some(call_text::of_command(text, targets))
+            let text = event.input.command.as_str().to_owned();
+            (text, changes.programs.clone())
         }
-        Tool::Mcp(_) => {
+        Tool::Mcp(name) => {
             let commands = commands::of(event).unwrap_or_default();
             let dirs = commands.iter().filter_map(|command| command.cwd.as_deref());
             let dirs = dirs.map(|dir| format!("cd {dir}"));
@@ -40,15 +41,25 @@ pub(crate) fn text_of(event: &Event<'_>, targets: &[Target]) -> Option<CallText>
                 .into_iter()
                 .map(|(_, text)| text.to_owned());
             let text = dirs.chain(texts).collect::<Vec<_>>().join("\n");
-            Some(CallText::opaque(text, targets))
+            (text, vec![name.to_owned()])
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let paths = changes
+        .targets
+        .iter()
+        .map(|target| path::collapse(&target.path));
+    Some(CallText {
+        text,
+        targets: paths.map(Cow::into_owned).collect(),
+        programs,
+        version_control: changes.checks_out,
+    })
 }
 
 /// Whether a call may change what is governed, besides the targets that were read from it.
 pub(crate) fn may_change_unseen(call: &CallText) -> bool {
-    call.is_opaque || system::are_named_in(&call.text)
+    call.is_opaque() || system::are_named_in(&call.text)
 }
 
 fn caller(event: &Event<'_>) -> Caller {
@@ -127,8 +138,8 @@ fn unannounced(context: &Context<'_>, event: &Event<'_>, paths: &[String]) -> Op
         return Some(Doing::Wrote { path: path.clone() });
     }
     let ground = DirCache::default();
-    let targets = targets::of(event, &scene(&context.cwd, context.env, &ground));
-    let call = text_of(event, &targets.unwrap_or_default())?;
+    let changes = targets::of(event, &scene(&context.cwd, context.env, &ground));
+    let call = text_of(event, &changes.unwrap_or_default())?;
     let may_change = may_change_unseen(&call) || !paths.is_empty();
     may_change.then_some(Doing::RunsCode(call))
 }

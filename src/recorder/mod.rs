@@ -3,7 +3,6 @@
 //! is certain.
 
 pub mod attribution;
-pub mod call_text;
 pub mod changes;
 pub mod contents;
 pub mod entry;

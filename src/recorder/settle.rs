@@ -196,10 +196,9 @@ impl<'s, 'w> Settling<'s, 'w> {
                 } else {
                     Tie::None
                 };
-                candidate.may_be_alone = call.is_opaque && window.ran_at(change.lo, change.hi);
+                candidate.may_be_alone = call.is_opaque() && window.ran_at(change.lo, change.hi);
                 candidate.version_control = call.version_control;
-                candidate.owning_program =
-                    !call.programs.is_empty() && call.programs.iter().all(is_owning);
+                candidate.owning_program = call.is_opaque() && call.programs.iter().all(is_owning);
             }
         }
         candidate

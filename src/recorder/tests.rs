@@ -12,13 +12,12 @@ use crate::base::actor::AgentName;
 use crate::base::env::Env;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
-use crate::recorder::call_text;
 use crate::recorder::changes::{ChangeRecord, Outcome};
 use crate::recorder::entry::Act;
 use crate::recorder::mediate::Recorder;
 use crate::recorder::places::Around;
 use crate::recorder::telling::{Done, Finding, Hearer, MadeBy};
-use crate::recorder::windows::{Caller, Doing};
+use crate::recorder::windows::{CallText, Caller, Doing};
 use crate::settings::merge::Layer;
 use crate::settings::model::Settings;
 
@@ -43,6 +42,15 @@ impl Drop for Scene {
 struct Call {
     caller: Caller,
     doing: Doing,
+}
+
+fn runs(command: &str) -> Doing {
+    let program = command.split(' ').next().unwrap();
+    Doing::RunsCode(CallText {
+        text: command.to_owned(),
+        programs: vec![program.to_owned()],
+        ..CallText::default()
+    })
 }
 
 impl Call {
@@ -117,7 +125,7 @@ impl Scene {
 
     /// The call begins.
     fn begin(&self, agent: &str, command: &str) -> Call {
-        self.begin_doing(agent, Doing::RunsCode(call_text::of_command(command, &[])))
+        self.begin_doing(agent, runs(command))
     }
 
     fn begin_doing(&self, agent: &str, doing: Doing) -> Call {
@@ -459,7 +467,7 @@ fn the_first_look_and_calls_without_a_window_accuse_nobody() {
             tool: "Bash".to_owned(),
             tool_use_id: "unknown".to_owned(),
         },
-        doing: Doing::RunsCode(call_text::of_command("make", &[])),
+        doing: runs("make"),
     };
     assert_eq!(scene.end(&call), []);
     scene.is_recorded("other.md", Act::Create, None, Outcome::Allowed);

@@ -71,15 +71,18 @@ pub struct CallText {
     pub text: String,
     /// The paths that it was read to write.
     pub targets: Vec<String>,
-    /// The programs in it whose writes are not known.
+    /// What runs in it that may write more than was read from it.
     pub programs: Vec<String>,
-    /// Whether it may write what was not read from it.
-    pub is_opaque: bool,
     /// Whether it runs version control that changes files.
     pub version_control: bool,
 }
 
 impl CallText {
+    /// Whether it may write what was not read from it.
+    pub fn is_opaque(&self) -> bool {
+        !self.programs.is_empty()
+    }
+
     /// Whether the text holds the last part of a path, or the call was read to write it.
     pub fn names(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -155,7 +158,7 @@ impl Window {
         let path = path::from_os(change.path());
         match &self.doing {
             Doing::Wrote { path: written } => *written == path,
-            Doing::RunsCode(call) if !call.is_opaque => call.names(&path),
+            Doing::RunsCode(call) if !call.is_opaque() => call.names(&path),
             Doing::RunsCode(_) | Doing::Writes { .. } => self.overlaps(change.lo, change.hi),
         }
     }

@@ -7,7 +7,7 @@ use super::eval::{Ran, Shell, Status};
 use super::field::Field;
 use super::lex::is_name;
 use super::state::Halt;
-use super::{Writes, nested, print};
+use super::{nested, print};
 use crate::base::path::collapse;
 
 /// How many directories `pushd` keeps, and how many commands `trap`.
@@ -22,14 +22,13 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         "pushd" => pushd(shell, args),
         "popd" => popd(shell),
         "export" => {
-            let names = args.iter().filter_map(|arg| arg.text.split('=').next());
-            names.for_each(|name| shell.export(name));
+            args.iter().for_each(|arg| shell.export(declared_name(arg)));
             declare(shell, args)
         }
         "readonly" => declare(shell, args),
         "declare" | "typeset" | "local" => {
             for arg in args {
-                let name = arg.text.split('=').next().unwrap_or("");
+                let name = declared_name(arg);
                 let before = shell.variable(name).map(<[Field]>::to_vec);
                 shell.locals.push((name.to_owned(), before));
             }
@@ -75,10 +74,7 @@ fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     shell.spend(path.as_ref().map_or(0, String::len) / 64);
     let may_be_there = |path: &String| {
         let is_elsewhere = !shell.is_dir(".");
-        is_elsewhere
-            || shell.writes == Writes::Unknown
-            || shell.is_dir(path)
-            || shell.home().is(path)
+        is_elsewhere || !shell.programs.is_empty() || shell.is_dir(path) || shell.home().is(path)
     };
     if !path.as_ref().is_none_or(may_be_there) {
         return Ran::ended(Status::Failure);
@@ -109,11 +105,25 @@ fn popd(shell: &mut Shell<'_>) -> Ran {
     Ran::silent()
 }
 
+fn declared_name(arg: &Field) -> &str {
+    let name = arg.text.split('=').next().unwrap_or("");
+    name.strip_suffix('+').unwrap_or(name)
+}
+
 /// `export NAME=VALUE`, `local NAME`: what stands in the command's own assignments is set.
 fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     for arg in args {
-        if let Some((name, value)) = arg.text.split_once('=').filter(|(name, _)| is_name(name)) {
-            shell.set(name, arg.with_text(value));
+        let Some((name, value)) = arg.text.split_once('=') else {
+            continue;
+        };
+        let mut text = arg.with_text(value);
+        let before = name.strip_suffix('+');
+        if let Some(before) = before.and_then(|name| shell.variable_text(name)) {
+            text.text.insert_str(0, &before.text);
+        }
+        let name = before.unwrap_or(name);
+        if is_name(name) {
+            shell.set(name, text);
         }
     }
     Ran::silent()

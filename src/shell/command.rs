@@ -6,7 +6,7 @@ use super::eval::{Ran, Shell};
 use super::field::{Field, base_name};
 use super::inline::{self, Language};
 use super::state::Halt;
-use super::syntax::{Assigned, Assignment, Command, How, Redirect, Simple};
+use super::syntax::{Assigned, Assignment, Command, How, Redirect, Simple, To};
 use super::{builtins, git, nested, own, readers, wrappers, writers};
 
 /// Builtins whose assignments hold behind them.
@@ -24,7 +24,14 @@ impl Shell<'_> {
                 self.export(&assignment.name);
             }
         }
-        let ran = self.redirected(redirects, |shell| shell.run(&words));
+        let ran = self.redirected(redirects, |shell| match (words.as_slice(), redirects) {
+            // `$(< FILE)`
+            ([], [redirect]) if matches!(redirect.to, To::Read(_)) => Ran {
+                output: shell.stdin.clone(),
+                ..Ran::silent()
+            },
+            (words, _) => shell.run(words),
+        });
         let holds = |name: &Field| DECLARING.contains(&name.text.as_str());
         if !words.first().is_none_or(holds) {
             for (name, before) in hidden.into_iter().rev() {
@@ -96,9 +103,11 @@ impl Shell<'_> {
             return Ran::silent();
         };
         let Some(path) = path.known() else {
+            self.program.clear();
             return self.unknown_program();
         };
         let name = program_name(path);
+        name.clone_into(&mut self.program);
         if let Some(ran) = builtins::run(self, name, args) {
             return ran;
         }
@@ -115,6 +124,10 @@ impl Shell<'_> {
         match name {
             "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish" => nested::shell(self, name, args),
             "git" => git::run(self, args),
+            "hg" | "jj" => {
+                self.checks_out = true;
+                self.unknown_program()
+            }
             _ => {
                 let written = writers::run(self, name, args);
                 if let Some(ran) = written.or_else(|| readers::run(self, name, args)) {

@@ -1,6 +1,5 @@
 //! Programs that copy, move, link and remove files and trees.
 
-use super::Writes;
 use super::args::Args;
 use super::eval::Shell;
 use super::field::{Field, base_name};
@@ -58,7 +57,7 @@ impl Shell<'_> {
             }
             for name in self.entries(&dir) {
                 let Some(rest) = left.checked_sub(1) else {
-                    self.writes = Writes::Unknown;
+                    self.unknown_write();
                     return;
                 };
                 left = rest;
@@ -154,16 +153,18 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
         return;
     };
     // `host:path`
-    let is_remote = to
-        .text
-        .find(':')
-        .is_some_and(|at| !to.text[..at].contains('/'));
-    if args.has("n dry-run list-only") || is_remote {
+    let is_remote = |path: &Field| {
+        let host = path.text.split_once(':').map(|(host, _)| host);
+        host.is_some_and(|host| !host.contains('/'))
+    };
+    if args.has("n dry-run list-only") || is_remote(to) {
         return;
     }
     if args.has("exclude exclude-from filter C include files-from") {
-        shell.writes = Writes::Unknown;
-        return;
+        return shell.unknown_write();
+    }
+    if sources.iter().any(|source| is_remote(source)) {
+        shell.unknown_write();
     }
     if args.has(DELETES) {
         shell.report(to, Act::Clear);

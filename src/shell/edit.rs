@@ -1,6 +1,5 @@
 //! Programs that change files in place, or write what no row of the table can say.
 
-use super::Writes;
 use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::{Field, base_name, dir_name, join};
@@ -74,7 +73,7 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let mut operands = args.operands.iter();
     let mut scripts: Vec<&Field> = args.values("e expression").collect();
     match args.has("f file") {
-        true => shell.writes = Writes::Unknown,
+        true => shell.unknown_write(),
         false if scripts.is_empty() => scripts.extend(operands.next()),
         false => {}
     }
@@ -173,7 +172,7 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
 /// The files that a patch changes; one that is not known may change any.
 pub(super) fn patched(shell: &mut Shell<'_>, patch: Option<Field>, strip: Option<usize>) {
     let Some(patch) = patch else {
-        shell.writes = Writes::Unknown;
+        shell.unknown_write();
         return;
     };
     for header in patch
@@ -208,7 +207,7 @@ pub(super) fn tar(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
         Options::of("fCXTbIH", "file directory exclude transform"),
     );
     if args.has("x extract get") {
-        shell.writes = Writes::Unknown;
+        shell.unknown_write();
     } else if args.has("c r u A create append update") {
         let files = args.values("f file").filter(|file| !file.is("-"));
         shell.report_all(files, Act::Write);
@@ -230,5 +229,5 @@ pub(super) fn sqlite(shell: &mut Shell<'_>, args: &Args<'_>) {
     if texts.clone().any(changes) {
         shell.report(database, Act::Edit);
     }
-    shell.writes = Writes::Unknown;
+    shell.unknown_write();
 }

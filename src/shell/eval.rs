@@ -1,6 +1,6 @@
 //! Runs a tree: lists, pipelines, redirections.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::args::is_in;
@@ -10,7 +10,7 @@ use super::syntax::{
     Command, Ground, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
 };
 use super::targets::Entry;
-use super::{Analysis, Extent, Limit, Scene, Writes};
+use super::{Analysis, Extent, Limit, Scene};
 use crate::base::target::{Act, Target};
 
 /// How much is done for one command: each simple command counts, each word, each 64 bytes.
@@ -169,7 +169,11 @@ pub(super) struct Shell<'a> {
     pub(super) stashed: Vec<Target>,
     /// What the command itself made.
     pub(super) made: BTreeMap<String, Entry>,
-    pub(super) writes: Writes,
+    /// The one that runs, or ran last.
+    pub(super) program: String,
+    /// Those that may have written what is not among the targets.
+    pub(super) programs: BTreeSet<String>,
+    pub(super) checks_out: bool,
     pub(super) steps: usize,
     pub(super) listings: usize,
     pub(super) limit: Option<Limit>,
@@ -202,7 +206,9 @@ impl<'a> Shell<'a> {
             by_path: HashMap::new(),
             stashed: Vec::new(),
             made: BTreeMap::new(),
-            writes: Writes::Known,
+            program: String::new(),
+            programs: BTreeSet::new(),
+            checks_out: false,
             steps: STEPS,
             listings: LISTINGS,
             limit: None,
@@ -224,7 +230,8 @@ impl<'a> Shell<'a> {
         Analysis {
             targets: self.targets,
             extent: self.limit.map_or(Extent::Whole, Extent::Cut),
-            writes: self.writes,
+            programs: self.programs.into_iter().collect(),
+            checks_out: self.checks_out,
         }
     }
 
@@ -238,7 +245,7 @@ impl<'a> Shell<'a> {
 
     pub(super) fn cut(&mut self, limit: Limit) {
         self.limit.get_or_insert(limit);
-        self.writes = Writes::Unknown;
+        self.unknown_write();
     }
 
     pub(super) fn is_cut(&self) -> bool {
@@ -263,7 +270,7 @@ impl<'a> Shell<'a> {
         let (list, limit) = super::parse::statements(text, self.depth);
         let ran = self.list(&list);
         if text.contains(super::field::UNKNOWN) {
-            self.writes = Writes::Unknown;
+            self.unknown_write();
         } else if let Some(limit) = limit {
             self.cut(limit);
         }

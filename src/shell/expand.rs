@@ -188,7 +188,7 @@ impl Shell<'_> {
         if quoting == Quoting::Quoted && !is_list {
             let texts: Vec<String> = values.iter().map(|value| value.text.clone()).collect();
             let mut joined = values.first().cloned().unwrap_or(Field::literal(""));
-            joined.text = texts.join(" ");
+            joined.text = texts.join(&self.separator());
             return pieces.push(Piece::new(joined, origin));
         }
         for (at, value) in values.into_iter().enumerate() {
@@ -196,6 +196,12 @@ impl Shell<'_> {
             pieces.extend(end);
             pieces.push(Piece::new(value, origin));
         }
+    }
+
+    /// What stands between the elements of `"$*"`.
+    fn separator(&self) -> String {
+        let separators = self.variable_text("IFS").map(|ifs| ifs.text.as_str());
+        separators.unwrap_or(" ").chars().take(1).collect()
     }
 
     /// What a list prints, in a shell of its own.

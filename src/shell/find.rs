@@ -5,13 +5,16 @@ use super::args::is_in;
 use super::eval::{Output, Ran, Shell};
 use super::field::{Field, base_name, listed, some_of};
 use super::glob::Glob;
-use super::{Writes, print};
+use super::print;
 use crate::base::path::below;
 use crate::base::target::Act;
 use crate::systems::system;
 
 /// How many directories are gone through; those in which state may lie come first.
 const MAX_DIRS: usize = 512;
+
+/// Actions that are not followed.
+const OTHER_ACTIONS: &str = "-execdir -okdir -fls -fprint -fprint0 -fprintf";
 
 const OF_SOME: &str =
     "-amin -atime -cmin -ctime -group -mmin -mtime -newer -newermt -perm -size -user";
@@ -58,6 +61,9 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let here = [Field::literal(".")];
     let dirs = if dirs.is_empty() { &here } else { dirs };
     let find = Find::parse(rest);
+    if rest.iter().any(|word| is_in(OTHER_ACTIONS, &word.text)) {
+        shell.unknown_write();
+    }
     if matches!(find.action, Action::Print) && shell.output == Output::Unread {
         return Ran::unknown();
     }
@@ -67,7 +73,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     };
     let decides_later = has(|(test, _)| matches!(test, Test::Some | Test::Empty | Test::Unknown));
     if decides_later {
-        shell.writes = Writes::Unknown;
+        shell.unknown_write();
     }
     if has(|(test, wanted)| matches!(test, Test::Unknown) && *wanted)
         && matches!(find.action, Action::Print)
@@ -78,7 +84,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     for dir in dirs {
         match dir.known() {
             Some(dir) => find.walk(shell, dir, &mut found),
-            None => shell.writes = Writes::Unknown,
+            None => shell.unknown_write(),
         }
     }
     let mut files = listed(found);
@@ -165,7 +171,7 @@ impl<'f> Find<'f> {
                 continue;
             };
             if left == 0 {
-                shell.writes = Writes::Unknown;
+                shell.unknown_write();
                 continue;
             }
             left -= 1;

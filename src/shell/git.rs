@@ -5,7 +5,7 @@ use super::args::{Args, Options, is_in};
 use super::eval::{Ran, Shell};
 use super::field::Field;
 use super::glob::Glob;
-use super::{Writes, copy, edit};
+use super::{copy, edit};
 use crate::base::path::collapse;
 use crate::base::target::Act;
 use crate::systems::system;
@@ -14,6 +14,10 @@ use crate::systems::system;
 const READING: &str = "add blame branch cat-file check-ignore config describe diff fetch for-each-ref grep help log \
     ls-files ls-remote ls-tree merge-base name-rev reflog remote rev-list rev-parse shortlog show status \
     symbolic-ref tag version";
+
+/// Subcommands that may bring any of the files of a revision.
+const CHECKING_OUT: &str = "am apply checkout cherry-pick clean merge mv pull rebase reset restore revert rm stash \
+    switch worktree";
 
 /// Subcommands of `git stash` that take nothing away.
 const KEEPING: &str = "list show drop pop apply branch clear create store";
@@ -27,8 +31,10 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
         for dir in own.values("C work-tree") {
             shell.place.cwd = dir.known().and_then(|dir| shell.absolute(dir));
         }
-        if !is_in(READING, &verb.text) {
-            shell.writes = Writes::Unknown;
+        let reads_stash = verb.is("stash") && args.iter().any(|arg| is_in("list show", &arg.text));
+        if !is_in(READING, &verb.text) && !reads_stash {
+            shell.checks_out |= is_in(CHECKING_OUT, &verb.text);
+            shell.unknown_write();
         }
         subcommand(shell, &verb.text, args)
     })

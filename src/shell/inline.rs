@@ -9,7 +9,7 @@ mod value;
 use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::Field;
-use super::{Writes, edit, nested, writers};
+use super::{edit, nested, writers};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
@@ -94,7 +94,7 @@ pub(super) fn run_text(
     text: &str,
     args: &[Field],
 ) -> Ran {
-    shell.writes = Writes::Unknown;
+    shell.unknown_write();
     shell.spend(text.len() / 8);
     shell.subshell(|shell| reader::run(shell, language, text, args));
     Ran::unknown()

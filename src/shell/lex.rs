@@ -436,11 +436,11 @@ fn expanded(text: &str, depth: usize) -> Parsed<Word> {
 pub(super) fn escaped(rest: &str) -> (char, usize) {
     match rest.chars().next() {
         Some('n') => ('\n', 1),
-        Some('0') => ('\0', 1),
+        Some('0') if !rest[1..].starts_with(|c: char| c.is_digit(8)) => ('\0', 1),
         Some('t') => ('\t', 1),
         Some('r') => ('\r', 1),
         Some(c @ ('\\' | '\'' | '"' | '/')) => (c, 1),
-        Some('x' | 'u' | 'U' | '1'..='7') => (UNKNOWN, 1),
+        Some('x' | 'u' | 'U' | '0'..='7') => (UNKNOWN, 1),
         _ => ('\\', 0),
     }
 }

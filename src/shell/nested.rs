@@ -7,7 +7,7 @@ use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::{Field, base_name};
 use super::inline::{self, Language};
-use super::{Limit, Writes, print, writers};
+use super::{Limit, print, writers};
 
 /// `sh [options] [-c TEXT [NAME]] [arguments]`, with a script or its input to read else.
 pub(super) fn shell(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Ran {
@@ -28,7 +28,7 @@ pub(super) fn shell(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Ran {
     // Other shells have forms that Bash does not read.
     if matches!(name, "fish" | "zsh") && whole.is_none() && shell.limit == Some(Limit::Syntax) {
         shell.limit = None;
-        shell.writes = Writes::Unknown;
+        shell.unknown_write();
     }
     ran
 }
@@ -57,6 +57,7 @@ pub(super) fn script(
 ) -> Ran {
     let name = base_name(&file.text);
     let Some(text) = shell.content(file).map(|file| file.text) else {
+        shell.program = name.to_owned();
         if name == "install.sh" {
             writers::run(shell, name, args);
         }

@@ -9,6 +9,7 @@ pub(super) const OPTIONS: &str =
     "agent from html limit mode prefix project rule scope session sha256 since system";
 
 pub(super) fn run(shell: &mut Shell<'_>, args: &Args<'_>) {
+    shell.unknown_write();
     match args.operands.first().map_or("", |verb| &verb.text) {
         _ if args.has("dry-run help h") => {}
         "uninstall" => uninstall(shell, args),

@@ -6,12 +6,12 @@ mod cmdlets;
 use std::collections::HashMap;
 
 use self::cmdlets::{Arguments, Effect, effect, method};
+use super::Limit;
 use super::copy::move_to;
 use super::eval::Shell;
 use super::field::{Field, dir_name, listed};
 use super::glob::is_pattern;
 use super::lex::{MAX_DEPTH, is_name_byte};
-use super::{Limit, Writes};
 use crate::base::target::Act;
 
 struct Reader<'t, 'h, 's> {
@@ -192,7 +192,8 @@ impl<'t> Reader<'t, '_, '_> {
 
     fn run_named(&mut self, name: &Field, arguments: &[Vec<Field>]) -> Vec<Field> {
         let Some(effect) = effect(&name.text.to_lowercase()) else {
-            self.shell.writes = Writes::Unknown;
+            self.shell.program.clone_from(&name.text);
+            self.shell.unknown_write();
             let words = [vec![name.clone()], arguments.concat()].concat();
             self.shell.subshell(|shell| shell.run_program(&words));
             return Vec::new();

@@ -4,7 +4,7 @@
 use super::args::{Args, Options, is_in};
 use super::eval::{Output, Ran, Shell, Status};
 use super::field::{Field, listed, some_of};
-use super::{Writes, print};
+use super::print;
 
 /// How these end says something about what they read.
 const TESTS: &str = "cmp diff egrep fgrep grep hash pgrep rg type which zgrep";
@@ -40,7 +40,7 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         "fd" if args.iter().any(|arg| is_in("-x -X --exec", &arg.text)) => return None,
         // It may write as well.
         "awk" => {
-            shell.writes = Writes::Unknown;
+            shell.unknown_write();
             Status::Success
         }
         name if is_in(TESTS, name) => Status::Open,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::Limit;
 use super::eval::{Ran, Shell};
 use super::field::{Field, join};
-use super::{Limit, Writes};
 use crate::base::path::collapse;
 use crate::base::target::{Act, Spelling, Target, Text};
 
@@ -53,7 +53,7 @@ impl Shell<'_> {
         }
         match before {
             // Perhaps it is added, perhaps not; perhaps to what a program wrote.
-            _ if self.n_branches > 0 || self.writes == Writes::Unknown => None,
+            _ if self.n_branches > 0 || !self.programs.is_empty() => None,
             None => Some(Text::Added(more.into())),
             Some(Entry::File(Some(Text::Whole(before)))) => {
                 Some(Text::Whole(format!("{before}{more}")))
@@ -74,7 +74,7 @@ impl Shell<'_> {
         let path = self.absolute(&field.text);
         let path = path.filter(|_| !is_perhaps_other && !is_one_of_many);
         let Some(path) = path.map(|path| self.through_links(path)) else {
-            self.writes = Writes::Unknown;
+            self.unknown_write();
             return;
         };
         if field.is("-") || is_device(&path) || path.starts_with("/proc/self/") {
@@ -220,9 +220,14 @@ impl Shell<'_> {
         Field::literal(format!("/dev/fd/{n}"))
     }
 
+    /// The program that runs may write what is not among the targets.
+    pub(super) fn unknown_write(&mut self) {
+        self.programs.insert(self.program.clone());
+    }
+
     /// A program whose writes are not known.
     pub(super) fn unknown_program(&mut self) -> Ran {
-        self.writes = Writes::Unknown;
+        self.unknown_write();
         Ran::unknown()
     }
 

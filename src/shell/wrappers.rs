@@ -113,6 +113,7 @@ impl Wrapper {
                 Some(at) => nested::line(shell, command.get(at + 1..at + 2).unwrap_or(&[])),
                 None => assigned(shell, command),
             },
+            Form::Builtin if own.has("v V") => Ran::unknown(),
             Form::Builtin => shell.run_program(command),
             Form::Words | Form::Verb(_) => assigned(shell, command),
         }

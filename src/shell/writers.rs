@@ -96,6 +96,9 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         Rule::Option(act, names) => {
             shell.report_all(parsed.values(names), act);
             ran.output = readers::filtered(shell, name, args);
+            if name != "sort" {
+                shell.unknown_write();
+            }
         }
         Rule::Operand(at) => shell.report_all(parsed.operands.get(at).copied(), Act::Write),
         Rule::With(flags) | Rule::Without(flags) => {
@@ -104,7 +107,7 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
                 shell.report_all(operands, Act::Edit);
             }
             outputs(shell, name, args);
-            ran = Ran::unknown();
+            ran = shell.unknown_program();
         }
         Rule::Raw(_) => {}
     }

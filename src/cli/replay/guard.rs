@@ -338,7 +338,7 @@ impl Reader<'_> {
             project_dir: Some(&project.main.dir),
             ..judge::scene(&self.cwd, &self.around.env, &ground)
         };
-        let targets = targets::of(event, &scene).ok()?;
+        let targets = targets::of(event, &scene).ok()?.targets;
         let claims = claims::of(&targets, project, self.registry).ok()?;
         let call = Call {
             actor: &event.actor(),
