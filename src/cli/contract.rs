@@ -1,5 +1,6 @@
-//! `contract`: the rules as they stand here, and tests of them.
+//! `contract`: the rules as they stand here, and what tests them.
 
+mod lint;
 mod origin;
 mod show;
 mod test;
@@ -22,6 +23,8 @@ enum Verb {
     Show(show::Args),
     /// Judge a table of expectations; exit 1 when one is not met
     Test(test::Args),
+    /// Compare a plugin's texts with the contract; exit 1 when they disagree
+    Lint(lint::Args),
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
@@ -31,5 +34,6 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             bail!("`contract test` judges by all systems; leave `--system` out")
         }
         Verb::Test(args) => test::run(args, context, out),
+        Verb::Lint(args) => lint::run(args, context, out),
     }
 }

@@ -34,7 +34,7 @@ pub struct Args {
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     // Nothing is refused of a system that is off, which looks like a good answer.
     context.require_wanted()?;
-    let files = transcripts(&args.paths)?;
+    let files = files_below(&args.paths, "jsonl")?;
     let reports = read_all(&files, context)?;
     check_transcripts(&files, &reports)?;
     let document = Document::of(&files, reports);
@@ -53,8 +53,8 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     Ok(Answer::yes_if(!(args.fail_on_deny && refused)))
 }
 
-/// The files that are named, and every `*.jsonl` below the folders that are.
-fn transcripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+/// The files that are named, and all with an extension below the folders that are.
+pub(super) fn files_below(paths: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = Vec::new();
     for path in paths {
@@ -74,13 +74,13 @@ fn transcripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             let (path, kind) = (entry.path(), entry.file_type()?);
             if kind.is_dir() {
                 folders.push(path);
-            } else if kind.is_file() && path.extension().is_some_and(|ext| ext == "jsonl") {
+            } else if kind.is_file() && path.extension().is_some_and(|ext| ext == extension) {
                 files.push(path);
             }
         }
     }
     if files.is_empty() {
-        bail!("no transcripts here: no `*.jsonl` in the given folders");
+        bail!("no `*.{extension}` in the given folders");
     }
     files.sort_unstable();
     files.dedup();

@@ -9,6 +9,7 @@ use crate::settings::merge::{Layer, Resolved};
 use crate::settings::model::*;
 use crate::systems::system;
 
+mod contracts;
 mod layers;
 
 const PATH: &str = ".claude/statewarden.yaml";
@@ -344,7 +345,7 @@ fn keys_of(place: &str) -> BTreeSet<String> {
     words.filter(|word| word != "zzz").collect()
 }
 
-fn schema() -> serde_json::Value {
+fn schema_of_settings() -> serde_json::Value {
     serde_json::from_str(include_str!("../../settings.schema.json")).unwrap()
 }
 
@@ -360,7 +361,7 @@ fn fits(part: &serde_json::Value, text: &str) -> bool {
         "allOf" => rule.as_array().unwrap().iter().all(|rule| fits(rule, text)),
         "$ref" => {
             let pointer = rule.as_str().unwrap().trim_start_matches('#');
-            fits(schema().pointer(pointer).unwrap(), text)
+            fits(schema_of_settings().pointer(pointer).unwrap(), text)
         }
         key => panic!("{key}"),
     })
@@ -368,7 +369,7 @@ fn fits(part: &serde_json::Value, text: &str) -> bool {
 
 #[test]
 fn the_schema_is_as_strict_as_the_parser() {
-    let schema = schema();
+    let schema = schema_of_settings();
     let long = "a".repeat(Pattern::MAX_BYTES + 1);
     let texts = "a|a.md|a/b|./a|a/|a//|.a|..a|...|.a./b|a/.b|a b|é|-|#|a/~|*.md|?|*|**|docs/**|\
                  |.|./|.//|..|../a|a/..|a/../b|a/./b|a/.|././a|./.|./..|/|/a|//|a//b|.//a|~|~/a|./~|\
@@ -414,7 +415,7 @@ fn the_schema_is_as_strict_as_the_parser() {
 
 #[test]
 fn the_schema_has_exactly_the_keys_of_the_file() {
-    let schema = schema();
+    let schema = schema_of_settings();
     let keys = |pointer: &str| -> BTreeSet<String> {
         schema
             .pointer(pointer)
@@ -450,7 +451,7 @@ fn the_schema_has_exactly_the_keys_of_the_file() {
 
 #[test]
 fn the_schema_has_exactly_the_values_of_the_enums() {
-    let schema = schema();
+    let schema = schema_of_settings();
     let mut checked = 0;
     for (key, place) in [
         ("/definitions/mode", "mode: zzz"),
