@@ -177,6 +177,22 @@ fn a_gate_change_killed_at_any_system_call_leaves_the_old_state_or_the_new() {
             statewarden::systems::agent_flow::state::FlowState::read(&text).is_ok(),
             "killed at {at}"
         );
+        // The chain of gates goes on, behind a torn line too.
+        let next = |id: &str| event(sandbox).replace("\"a\"", &format!("\"{id}\""));
+        for id in ["b", "c"] {
+            sandbox.hook_bytes(next(id).as_bytes());
+        }
+        let verified = sandbox.run("verify --json");
+        let chain = &verified.json()["chain"];
+        assert_eq!(
+            (verified.code(), &chain["ok"]),
+            (0, &json!(true)),
+            "killed at {at}: {chain}"
+        );
+        assert!(
+            chain["lines"].as_u64() >= Some(2),
+            "killed at {at}: {chain}"
+        );
     });
 }
 

@@ -5,6 +5,7 @@ mod artifact;
 #[cfg(unix)]
 mod concurrent;
 mod evidence;
+mod honest;
 mod recorded;
 mod session;
 mod words;

@@ -77,6 +77,23 @@ fn the_two_events_of_one_run_at_the_same_moment_count_once() {
     }
 }
 
+#[test]
+fn a_hundred_ends_at_once_make_one_chain() {
+    let stage = Stage::with_run(&[]);
+    let end = |n| {
+        start(
+            &stage,
+            &stage.stop_event("riko", &format!("r-{n}"), "found"),
+        )
+    };
+    let ends: Vec<Child> = (0..100).map(end).collect();
+    for mut child in ends {
+        assert!(child.wait().unwrap().success());
+    }
+    let chain = &stage.run("verify --json").ends(0).json()["chain"];
+    assert_eq!((&chain["ok"], &chain["lines"]), (&json!(true), &json!(100)));
+}
+
 /// Agent Flow's orchestrator calls a script after each agent, which `flow
 /// update` stands for.
 #[test]
