@@ -136,7 +136,7 @@ fn agent_flow() {
         run.agent("Loid", "built", |run| {
             run.bash("Loid", "cargo build", |stage| stage.write("src/a.rs", "x"));
         });
-        if rework != "" {
+        if !rework.is_empty() {
             let words = [NEEDS_CHANGES, APPROVED][usize::from(rework == "verification")];
             run.agent("lawliet", words, |_| ());
             let is_team = n % 3 == 1;
@@ -205,7 +205,7 @@ fn devt() {
                 let words = "each of the files says what it does. ".repeat(40);
                 let text = format!("# Report {phase}\n\n## Status\n\n{status}\n\n{words}\n");
                 run.write(way, &agent, &format!(".devt/state/{file}.md"), &text);
-                if verdict != "" {
+                if !verdict.is_empty() {
                     let agent = PHASES[at].1;
                     let json = json!({"status": status, "verdict": verdict, "agent": agent});
                     let file = format!(".devt/state/{file}.json");
