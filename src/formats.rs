@@ -6,6 +6,7 @@ pub mod markdown;
 pub mod ordered;
 pub mod schema;
 pub mod surrogates;
+pub mod verdict;
 pub mod yaml;
 
 /// As much of a file's text as a message quotes: enough to find it there. A

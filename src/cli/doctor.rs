@@ -99,8 +99,7 @@ struct Document {
 
 pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let sites = sites::find(&context.project, &context.registry);
-    let runs = sites.iter().flat_map(|site| active_runs(site, context));
-    let runs: Vec<PathBuf> = runs.collect();
+    let runs = active_runs(&sites, context);
     let dirs: Vec<_> = sites.iter().map(|site| PathBuf::from(site.dir())).collect();
     let roots = [Some(&place.project), place.work_tree.as_ref()];
     let is_root = |dir: &str| roots.contains(&Some(&PathBuf::from(dir)));
@@ -118,10 +117,10 @@ pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) 
     context.show(&Document { findings }, out)
 }
 
-/// The state files of a site's active runs. What is derived from files that people edit
+/// The state files of active runs. What is derived from files that people edit
 /// has no time of its own.
-fn active_runs(site: &Site<'_>, context: &CliContext<'_>) -> Vec<PathBuf> {
-    let runs = SiteRuns::of(site, &context.project, &GateLog::default())
+fn active_runs(sites: &[Site<'_>], context: &CliContext<'_>) -> Vec<PathBuf> {
+    let runs = SiteRuns::of(sites, &context.project, &GateLog::default())
         .readable
         .into_iter();
     let active = runs.filter(|run| run.active && run.updated_at.is_some());

@@ -55,9 +55,13 @@ impl Changes {
 }
 
 pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let declared = |id: &str| context.rules.settings.system(id).declared.is_some();
+    let settings = &context.rules.settings;
+    let without_gates = |id: &str| {
+        let declared = settings.system(id).declared.as_ref();
+        declared.is_some_and(|declared| declared.gates.is_empty())
+    };
     if let Some(id) = context.system
-        && (id == own::ID || declared(id))
+        && (id == own::ID || without_gates(id))
     {
         bail!("`status` does not apply to {id}: it has no workflow");
     }
@@ -68,14 +72,14 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
 }
 
 fn read(context: &CliContext<'_>, registry: &Registry<'_>) -> Document {
-    let mut document = Document::default();
     let log = GateLog::read(&context.project.logs().gates(), u64::MAX);
-    for site in sites::all(&context.project, registry) {
-        let runs = SiteRuns::of(&site, &context.project, &log);
-        document.systems.extend(runs.readable);
-        document.problems.extend(runs.problems);
+    let sites = sites::all(&context.project, registry);
+    let runs = SiteRuns::of(&sites, &context.project, &log);
+    Document {
+        systems: runs.readable,
+        problems: runs.problems,
+        ..Document::default()
     }
-    document
 }
 
 impl View for Document {

@@ -70,10 +70,8 @@ fn explain(out: &mut dyn Write) -> Result<()> {
 fn line(context: &CliContext<'_>, session: &str) -> Option<String> {
     let sites = context.world().sites_around();
     let log = GateLog::read(&context.project.logs().gates(), RECENT);
-    let runs = sites
-        .iter()
-        .flat_map(|site| SiteRuns::of(site, &context.project, &log).readable);
-    let runs = runs.filter(|run| run.active);
+    let runs = SiteRuns::of(&sites, &context.project, &log).readable;
+    let runs = runs.into_iter().filter(|run| run.active);
     let mut parts: Vec<String> = runs.map(|run| of_run(&run)).collect();
     if parts.is_empty() {
         return None;

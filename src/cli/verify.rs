@@ -38,7 +38,7 @@ struct Document {
 /// A gate that passed.
 #[derive(Serialize)]
 struct Passed {
-    system: &'static str,
+    system: String,
     file: String,
     gate: String,
     status: GateStatus,
@@ -118,8 +118,7 @@ fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
     });
     let registry = context.wanted_systems()?;
     let sites = sites::all(project, &registry);
-    let runs = sites.iter().map(|site| SiteRuns::of(site, project, &log));
-    let runs: Vec<Workflow> = runs.flat_map(|runs| runs.readable).collect();
+    let runs: Vec<Workflow> = SiteRuns::of(&sites, project, &log).readable;
     let of_run = |run: &Workflow| {
         let passed = run
             .gates
@@ -160,7 +159,7 @@ fn judged(log: &GateLog, context: &CliContext<'_>, run: &Workflow, gate: &Gate) 
         _ => {}
     }
     Passed {
-        system: run.system,
+        system: run.system.clone(),
         file: run.file.clone(),
         gate: gate.name.clone(),
         status: gate.status,

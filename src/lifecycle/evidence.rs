@@ -13,7 +13,7 @@ use crate::base::disk::bounded_read;
 use crate::base::path;
 use crate::host::event::{Event, Kind, Tool};
 use crate::lifecycle::counted_runs::{Began, Runs};
-use crate::lifecycle::gates::{self, About, GateRecord};
+use crate::lifecycle::gates::{self, About, GateRecord, GateScope};
 use crate::lifecycle::{agents, test_command};
 use crate::log::append::LogFile;
 use crate::log::redact;
@@ -32,7 +32,7 @@ use crate::systems::groups::report::ReportKind;
 use crate::systems::groups::tasks;
 use crate::systems::system::Files as _;
 use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
-use crate::systems::{agent_flow, devt, groups};
+use crate::systems::{agent_flow, declared, devt, groups};
 
 /// How much of the log's end a hook reads.
 pub const RECENT: u64 = 512 * 1024;
@@ -144,6 +144,26 @@ impl GateLog {
         let is_own = |gate: &str| gate == phase || judge.is_none_or(|judge| gate == judge);
         in_phase.any(|record| record.gate.as_deref().is_some_and(is_own))
             || was_set_in(project, &project.main.path(&run.file), phase)
+    }
+
+    /// The last command that was seen for a gate, since then.
+    pub fn last_command(
+        &self,
+        project: &Project,
+        file: &str,
+        gate: &str,
+        since: Option<&str>,
+    ) -> Option<&Proof> {
+        let at = |time: &str| DateTime::parse_from_rfc3339(time).ok();
+        let since = since.and_then(at);
+        let of_gate = |record: &&GateRecord| {
+            record.command.is_some()
+                && record.gate.as_deref() == Some(gate)
+                && is_same(project, &record.file, file)
+                && at(&record.ts) >= since
+        };
+        let last = self.records.iter().rev().find(of_gate)?;
+        last.command.as_ref()
     }
 
     /// The last test that passed since a run left the phases before these.
@@ -325,8 +345,8 @@ impl<'c> Evidence<'c> {
     }
 }
 
-/// `PostToolUse` and `PostToolUseFailure` of a command: a test that ran while a run of
-/// Agent Flow is active leaves one record.
+/// `PostToolUse` and `PostToolUseFailure` of a command: one that a gate of an active run needs,
+/// and a test while a run of Agent Flow is active, leave one record each.
 pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
     let line = event.input.command.as_str();
     let is_over = event.response.background_task_id.get().is_none();
@@ -336,6 +356,36 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
     let decisive_commands = decisive(line);
     if decisive_commands.is_empty() {
         return;
+    }
+    let is_one_of = |own: &[Vec<String>]| {
+        let mut commands = decisive_commands.iter();
+        commands.any(|words| test_command::is_test(words, own))
+    };
+    let ran = |file: String, system: &str| {
+        let about = About {
+            event: Some(event),
+            agent_type: event.agent_type(),
+            agent_id: event.agent_id.get(),
+        };
+        let mut record = GateRecord::new(&about, system, &file, context.now.get());
+        record.command = Some(Proof::Command {
+            line: redact::excerpt(line),
+            status: status(event),
+            at: record.ts.clone(),
+        });
+        record
+    };
+    for scope in GateScope::at_roots(context.registry, &context.project) {
+        for (gate, command) in scope.governed.system.commands(&scope) {
+            let own = decisive(command);
+            let mut commands = decisive_commands.iter();
+            if commands.any(|words| test_command::is_named(words, &own)) {
+                let file = declared::gates::file_of(scope.governed.id());
+                let mut record = ran(file, scope.governed.id());
+                record.gate = Some(gate.to_owned());
+                agents::append_gates(context, [record]);
+            }
+        }
     }
     let Some(governed) = context.registry.get(agent_flow::ID) else {
         return;
@@ -347,26 +397,13 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
     let own = context.rules.settings.test_commands.iter().cloned();
     let own = own.chain(files.text("test-command"));
     let own: Vec<Vec<String>> = own.flat_map(|own| decisive(&own)).collect();
-    if !decisive_commands
-        .iter()
-        .any(|words| test_command::is_test(words, &own))
-    {
+    if !is_one_of(&own) {
         return;
     }
     for (file, phase) in agent_flow::active_runs(&files) {
-        let about = About {
-            event: Some(event),
-            agent_type: event.agent_type(),
-            agent_id: event.agent_id.get(),
-        };
         let file = gates::shown(&context.project, &dir.join(file));
-        let mut record = GateRecord::new(&about, agent_flow::ID, &file, context.now.get());
+        let mut record = ran(file, agent_flow::ID);
         record.phase = phase.map(|phase| phase.to_string());
-        record.command = Some(Proof::Command {
-            line: redact::excerpt(line),
-            status: status(event),
-            at: record.ts.clone(),
-        });
         agents::append_gates(context, [record]);
     }
 }

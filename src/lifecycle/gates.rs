@@ -29,10 +29,13 @@ use crate::base::path;
 use crate::contract::denial::Mode;
 use crate::lifecycle::evidence::{Evidence, outdated};
 use crate::project::registry::{EnabledSystem, Registry};
-use crate::project::roots::Project;
+use crate::project::roots::{Project, Root};
 use crate::project::sites;
 use crate::recorder::entry::BlobId;
 use crate::settings::model::EvidenceMode;
+use crate::store::make_own_folder;
+use crate::store::replace::make_dir;
+use crate::systems::declared;
 use crate::systems::system::{
     AgentEvent, ClosedGate, Effects, FileOutcome, Files, MissingArtifact,
 };
@@ -49,6 +52,8 @@ pub struct GateScope<'c> {
     reach: Reach,
     /// Absent where only files are asked.
     evidence: Option<&'c Evidence<'c>>,
+    /// The roots in which the sites of a system lie whose state is at the root, and their globs.
+    sites: Option<(Vec<Root>, &'c [String])>,
 }
 
 /// Where below a directory the state is.
@@ -81,7 +86,13 @@ impl<'c> GateScope<'c> {
         let systems = registry.governed.iter();
         let gated =
             systems.filter_map(|governed| Some((governed, governed.system.info().gate_dir?)));
-        let mut all = Vec::new();
+        let (at_root, gated): (Vec<_>, Vec<_>) = gated.partition(|(_, dir)| dir.is_empty());
+        let gated = gated.into_iter();
+        let at_root = at_root.into_iter().map(|(governed, _)| {
+            let tree = tree.as_ref().map(|tree| &tree.root);
+            Self::at_root(governed, registry, project, tree, evidence)
+        });
+        let mut all: Vec<Self> = at_root.collect();
         for (governed, gate_dir) in gated.clone() {
             all.push(Self {
                 governed,
@@ -90,6 +101,7 @@ impl<'c> GateScope<'c> {
                 own: tree_for(governed).map(|tree| tree.gate_dir(governed, gate_dir)),
                 reach: Reach::Children,
                 evidence,
+                sites: None,
             });
         }
         for (governed, gate_dir) in gated {
@@ -120,7 +132,49 @@ impl<'c> GateScope<'c> {
             own: None,
             reach,
             evidence: None,
+            sites: None,
         }
+    }
+
+    /// The states in the main checkout's root.
+    pub fn at_roots(registry: &'c Registry<'c>, project: &'c Project) -> Vec<Self> {
+        let systems = registry.governed.iter();
+        let at_root = systems.filter(|governed| governed.system.info().gate_dir == Some(""));
+        at_root
+            .map(|governed| Self::at_root(governed, registry, project, None, None))
+            .collect()
+    }
+
+    /// The state of a system that has one for all its sites, in the main checkout.
+    fn at_root(
+        governed: &'c EnabledSystem<'c>,
+        registry: &'c Registry<'c>,
+        project: &'c Project,
+        tree: Option<&Root>,
+        evidence: Option<&'c Evidence<'c>>,
+    ) -> Self {
+        let session = Some(project.session_root()).filter(|root| root.dir != project.main.dir);
+        let own = tree.or(session);
+        let roots = own.into_iter().chain([&project.main]).cloned().collect();
+        let globs = registry.sites_of(governed.id());
+        Self {
+            own: own.map(|root| PathBuf::from(&root.dir)),
+            evidence,
+            sites: Some((roots, globs)),
+            ..Self::known(governed, PathBuf::from(&project.main.dir), Reach::Itself)
+        }
+    }
+
+    /// The directory whose lock guards the state. The program's own is made.
+    fn ready_to_lock(&self) -> io::Result<PathBuf> {
+        let dir = self.dir().unwrap_or(Path::new("")).to_owned();
+        if self.sites.is_none() {
+            return Ok(dir);
+        }
+        let own = dir.join(declared::gates::DIR);
+        own.parent().map_or(Ok(()), make_own_folder)?;
+        make_dir(&own)?;
+        Ok(own)
     }
 
     /// Where the state is, if there is any.
@@ -215,6 +269,23 @@ impl Files for GateScope<'_> {
         let file = shown(evidence.project, &self.dir()?.join(run));
         let log = evidence.log();
         log.passed_test(evidence.project, &file, phases).cloned()
+    }
+
+    fn sites(&self) -> Vec<String> {
+        let Some((roots, globs)) = &self.sites else {
+            return Vec::new();
+        };
+        let roots = roots.iter();
+        let mut found = roots.map(|root| sites::of_globs(root, globs, self.governed));
+        found.find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
+    fn last_command(&self, run: &str, gate: &str, since: Option<&str>) -> Option<Proof> {
+        let evidence = self.evidence?;
+        let file = shown(evidence.project, &self.dir()?.join(run));
+        let log = evidence.log();
+        log.last_command(evidence.project, &file, gate, since)
+            .cloned()
     }
 
     fn left_over(&self, name: &str, begun: Option<&str>) -> Option<String> {

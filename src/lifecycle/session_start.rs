@@ -39,13 +39,10 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
     if sites.iter().any(is_of_groups) && !roles::has_group_roles(context, &sites) {
         sites.retain(|site| !is_of_groups(site));
     }
-    let (mut runs, mut problems) = (Vec::new(), Vec::new());
     let log = GateLog::read(&context.logs().gates(), RECENT);
-    for site in &sites {
-        let held = SiteRuns::of(site, &context.project, &log);
-        runs.extend(held.readable.into_iter().filter(|run| run.active));
-        problems.extend(held.problems);
-    }
+    let held = SiteRuns::of(&sites, &context.project, &log);
+    let (mut runs, problems) = (held.readable, held.problems);
+    runs.retain(|run| run.active);
     let skew = context.env.plugin_root.as_deref().and_then(plugin_skew);
     if runs.is_empty() && problems.is_empty() {
         return skew.map_or(Reply::Silent, |text| Reply::Notice { text });

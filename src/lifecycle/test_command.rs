@@ -133,8 +133,29 @@ const WITH_VALUE: &[&str] = &[
 /// names as its tests.
 pub fn is_test(words: &[String], own: &[Vec<String>]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let is_own = |own: &Vec<String>| !own.is_empty() && words.starts_with(&texts(own));
-    own.iter().any(is_own) || is_runner(unwrapped(&words))
+    own.iter().any(|own| is_this(&words, own)) || is_runner(unwrapped(&words))
+}
+
+/// Whether the words of a command are one of those that a gate names.
+pub fn is_named(words: &[String], named: &[Vec<String>]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut named = named.iter();
+    named.any(|named| is_this(&words, named) || is_this(unwrapped(&words), named))
+}
+
+/// Whether a command is another, with or without further words that leave it what it is.
+fn is_this(words: &[&str], other: &[String]) -> bool {
+    let Some(added) = words.strip_prefix(texts(other).as_slice()) else {
+        return false;
+    };
+    !other.is_empty() && !is_idle(program(words[0]), added)
+}
+
+/// Whether an option of a program says that nothing is tested.
+fn is_idle(name: &str, args: &[&str]) -> bool {
+    let own = NOT_A_TEST_OF.iter().filter(|(program, _)| *program == name);
+    let mut idle = own.flat_map(|(_, options)| *options).chain(NOT_A_TEST);
+    idle.any(|option| args.contains(option))
 }
 
 fn texts(words: &[String]) -> Vec<&str> {
@@ -188,9 +209,7 @@ fn is_runner(words: &[&str]) -> bool {
         return false;
     };
     let name = program(first);
-    let own = NOT_A_TEST_OF.iter().filter(|(program, _)| *program == name);
-    let mut idle = own.flat_map(|(_, options)| *options).chain(NOT_A_TEST);
-    if idle.any(|option| args.contains(option)) {
+    if is_idle(name, args) {
         return false;
     }
     let is_unittest = name == "unittest" || name == "node" && args.contains(&"--test");

@@ -142,6 +142,12 @@ impl<'s> Registry<'s> {
         deepest
     }
 
+    /// The directories or globs that the settings name as sites of a system.
+    pub fn sites_of(&self, id: &str) -> &[String] {
+        let named = self.named_sites.iter().find(|(of, _)| of == id);
+        named.map_or(&[], |(_, sites)| sites)
+    }
+
     pub fn get(&self, id: &str) -> Option<&EnabledSystem<'s>> {
         self.governed.iter().find(|governed| governed.id() == id)
     }

@@ -311,13 +311,38 @@ pub fn named<'c>(
     )
 }
 
+/// As many directories are looked through for the sites of one glob.
+const MAX_LOOKED_THROUGH: usize = 4096;
+
+/// The directories of a root that are sites of a declared system, relative to it.
+pub fn of_globs(root: &Root, globs: &[String], governed: &EnabledSystem<'_>) -> Vec<String> {
+    let view = OnDisk { root, named: &[] };
+    let is_site = |dir: &String| {
+        let place = governed.system.locate(dir, &view);
+        place.is_some_and(|place| place.site == dir)
+    };
+    let below = |glob: &String| {
+        let is_plain = |part: &&str| !part.contains(['*', '?', '[', '{']);
+        let parts = glob.split('/').take_while(is_plain);
+        let start = parts.collect::<Vec<_>>().join("/");
+        let is_there = Path::new(root.real()).join(&start).is_dir();
+        let dirs = is_there.then(|| dirs_below(root, &start));
+        let dirs = dirs.into_iter().flatten().take(MAX_LOOKED_THROUGH);
+        let mut found = dirs.map(|level| level.dir).filter(is_site);
+        match start == *glob {
+            true => found.next().into_iter().collect(),
+            false => found.collect::<Vec<_>>(),
+        }
+    };
+    globs.iter().flat_map(below).collect()
+}
+
 /// A path in each directory that the settings name as a site, and in the root.
 fn named_paths(root: &Root, governed: &EnabledSystem<'_>, registry: &Registry<'_>) -> Vec<String> {
     let file = governed.system.info().root_file;
-    let id = governed.id();
-    let named = registry.named_sites.iter().filter(|(of, _)| of == id);
-    let there = named
-        .flat_map(|(_, sites)| sites)
+    let there = registry
+        .sites_of(governed.id())
+        .iter()
         .filter(|site| Path::new(root.real()).join(site).is_dir());
     // Of a declared system any name tells its site.
     there

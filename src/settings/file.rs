@@ -13,6 +13,7 @@ use crate::contract::edition::Choice;
 use crate::formats::ordered::Ordered;
 use crate::formats::yaml;
 use crate::settings::content::ContentRule;
+use crate::settings::gates::GateFile;
 use crate::settings::model::{EvidenceMode, OnError, Recording, Strictness, Undo};
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -86,6 +87,7 @@ pub(crate) struct SystemFile {
     pub(crate) ephemeral: Option<Vec<String>>,
     pub(crate) owners: Option<Ordered<Words>>,
     pub(crate) content: Option<Ordered<ContentRule>>,
+    pub(crate) gates: Option<Vec<GateFile>>,
 }
 
 impl SystemFile {

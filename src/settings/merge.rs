@@ -8,6 +8,7 @@ use crate::contract::edition::Choice;
 use crate::contract::glob::Pattern;
 use crate::settings::contracts;
 use crate::settings::file::{EvidenceFile, File, SystemFile, Words};
+use crate::settings::gates::gates;
 use crate::settings::model::{
     Declared, KnownSystem, Owner, SettingKey, Settings, SystemSettings, Undo,
 };
@@ -173,6 +174,7 @@ fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile {
         ephemeral: later.ephemeral.or(base.ephemeral),
         owners: later.owners.or(base.owners),
         content: later.content.or(base.content),
+        gates: later.gates.or(base.gates),
     }
 }
 
@@ -249,7 +251,7 @@ fn enforce_managed_system(
         };
     }
     pin!(contract extra_names extra_globs subdirectories roots roles programs);
-    pin!(site open long_lived canonical patterns ephemeral owners content);
+    pin!(site open long_lived canonical patterns ephemeral owners content gates);
 }
 
 /// The systems that the managed file switches on by name, whatever their mode.
@@ -417,6 +419,7 @@ fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), 
         ),
         ("owners", file.owners.is_some(), "is for new systems only"),
         ("content", file.content.is_some(), "is for new systems only"),
+        ("gates", file.gates.is_some(), "is for new systems only"),
     ];
     let mut given = for_new_ones.iter().filter(|(_, is_given, _)| *is_given);
     match given.next().filter(|_| is_built_in) {
@@ -447,6 +450,7 @@ fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
     let content = file.content.iter().flat_map(|content| &content.0);
     let content = content.map(|(name, rule)| Ok((glob("content", name, &sites)?, rule.clone())));
     let content = content.collect::<Result<_, String>>()?;
+    let gates = gates(file.gates.as_deref().unwrap_or_default(), &sites)?;
     let (canonical, patterns, ephemeral) = (
         globs("canonical", &file.canonical, &sites)?,
         globs("patterns", &file.patterns, &sites)?,
@@ -462,5 +466,6 @@ fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {
         ephemeral,
         owners,
         content,
+        gates,
     }))
 }

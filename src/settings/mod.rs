@@ -3,6 +3,7 @@
 pub mod content;
 mod contracts;
 pub mod file;
+pub mod gates;
 pub mod load;
 pub mod merge;
 pub mod model;

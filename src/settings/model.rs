@@ -13,6 +13,7 @@ use crate::contract::denial::Mode;
 use crate::contract::edition::{Edition, EnabledDevt, InForce};
 use crate::contract::glob::Pattern;
 use crate::settings::content::ContentRule;
+use crate::settings::gates::GateRule;
 use crate::settings::merge::{self, Resolved, Source};
 
 /// The roles of the group files.
@@ -167,6 +168,8 @@ pub struct Declared {
     pub owners: Vec<(Pattern, Vec<Owner>)>,
     /// What names have to hold, in the order of the file.
     pub content: Vec<(Pattern, ContentRule)>,
+    /// Its checkpoints, each behind those it comes after.
+    pub gates: Vec<GateRule>,
 }
 
 /// Who may write a name.

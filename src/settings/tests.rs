@@ -196,6 +196,38 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
             "content: {a.md: {status_line: []}}",
             ["content", "lists the values"],
         ),
+        (
+            "gates: [{name: a, agent: b, needs: []}]",
+            ["`gates`: `a`: `needs` is empty", "say what shows"],
+        ),
+        (
+            "gates: [{name: a, agent: b, needs: [{file: x, in: y}]}]",
+            ["`gates`: `a`", "{verdict: WORD, in: NAME}"],
+        ),
+        (
+            "gates: [{name: a, agent: b, needs: [{file: '*.md'}]}]",
+            ["`*.md` is a glob", "name one file"],
+        ),
+        (
+            "gates: [{name: a, agent: b, needs: [{file: docs/x}]}]",
+            ["`a`: `needs`", "write `x`"],
+        ),
+        (
+            "gates: [{name: a, agent: b, needs: [{verdict: 'A | B'}]}]",
+            ["`gates`: `a`", "{verdict: WORD, in: NAME}"],
+        ),
+        (
+            "gates: [{name: a, agent: '@main', needs: [{file: x}]}]",
+            ["`gates`: `a`", "`agent` names the agent"],
+        ),
+        (
+            "gates: [{name: a, agent: b, after: a, needs: [{file: x}]}]",
+            ["`gates`: `a`", "no gate `a` stands above it"],
+        ),
+        (
+            "gates: [{name: a, agent: b, need: [{file: x}]}]",
+            ["unknown key `need`", "did you mean `needs`?"],
+        ),
     ] {
         let settings = format!("systems: {{x: {{site: docs, {names}}}}}\n");
         refuses(&settings, &words);
@@ -447,6 +479,14 @@ fn the_schema_has_exactly_the_keys_of_the_file() {
     .flat_map(keys)
     .collect();
     assert_eq!(of_systems, keys_of("systems: {devt: {@}}"));
+    for (definition, place) in [
+        ("gate", "{@}"),
+        ("need", "{name: a, agent: a, needs: [{@}]}"),
+    ] {
+        let place = format!("systems: {{x: {{site: x, gates: [{place}]}}}}");
+        let keys = keys(&format!("/definitions/{definition}/properties"));
+        assert_eq!(keys, keys_of(&place), "{definition}");
+    }
 }
 
 #[test]

@@ -2,11 +2,20 @@
 //! names, and what they have to hold. A declared site is closed.
 
 mod content;
+pub mod gates;
+mod needs;
 
+use chrono::{DateTime, Utc};
+
+use self::gates::Gates;
+use crate::base::actor::AgentName;
 use crate::contract::glob::Pattern;
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
 use crate::settings::model::{Declared, Owner, Settings};
-use crate::systems::system::{ContentError, Info, Note, Place, System, View, place_at};
+use crate::systems::system::{
+    AgentEvent, ClosedGate, ContentError, Effects, Files, Info, Note, Place, System, View, place_at,
+};
+use crate::systems::workflow::Workflow;
 
 pub struct DeclaredSystem<'s> {
     declared: &'s Declared,
@@ -22,12 +31,20 @@ impl<'s> DeclaredSystem<'s> {
             .map(|(id, declared)| Self {
                 declared,
                 info: Info {
+                    gate_dir: (!declared.gates.is_empty()).then_some(""),
                     never_stale: declared.long_lived,
                     ..Info::new(id)
                 },
                 contract: contract(declared),
             })
             .collect()
+    }
+
+    fn gates(&self) -> Gates<'_> {
+        Gates {
+            id: self.info.id,
+            rules: &self.declared.gates,
+        }
     }
 
     pub fn sites(&self) -> impl Iterator<Item = &str> {
@@ -119,6 +136,38 @@ impl System for DeclaredSystem<'_> {
             owners if owners.contains(&Owner::Program) => Writer::Program,
             owners if owners.contains(&Owner::User) => Writer::User,
             _ => Writer::Main,
+        }
+    }
+
+    fn workflow_id(&self, files: &dyn Files) -> Option<String> {
+        self.gates().workflow_id(files)
+    }
+
+    /// All but the state file.
+    fn is_artifact(&self, name: &str) -> bool {
+        !name.starts_with(gates::DIR)
+    }
+
+    fn artifacts_of(&self, agent: &AgentName, files: &dyn Files) -> Vec<String> {
+        self.gates().artifacts_of(agent, files)
+    }
+
+    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
+        self.gates().at(moment, files, now)
+    }
+
+    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
+        self.gates().closed_gate(agent, files)
+    }
+
+    fn commands(&self, files: &dyn Files) -> Vec<(&str, &str)> {
+        self.gates().commands(files)
+    }
+
+    fn runs(&self, _site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+        match self.declared.gates.is_empty() {
+            true => Vec::new(),
+            false => vec![self.gates().run(files)],
         }
     }
 }

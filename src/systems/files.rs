@@ -20,6 +20,16 @@ pub trait Files {
     /// The names of the directories directly below.
     fn dirs(&self) -> Vec<String>;
 
+    /// The sites of the system, relative to `gate_dir`, where that is a root.
+    fn sites(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The last command that was seen for a gate of the run in a file, since then (RFC 3339).
+    fn last_command(&self, _run: &str, _gate: &str, _since: Option<&str>) -> Option<Proof> {
+        None
+    }
+
     /// The last test command that passed while the run in a file was in one of these phases.
     fn passed_test(&self, _run: &str, _phases: &[&str]) -> Option<Proof> {
         None

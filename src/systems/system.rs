@@ -83,7 +83,8 @@ pub struct Info<'a> {
     /// component `*` stands for any directory. Sites lie at any depth.
     pub landmarks: &'static [&'static str],
     /// The directory that holds the system's runs, relative to a root or to a
-    /// directory below it; `None` for a system whose gates this program leaves alone.
+    /// directory below it; `""` is the main checkout's root alone. `None` for a system whose
+    /// gates this program leaves alone.
     pub gate_dir: Option<&'static str>,
     /// The programs whose changes are the system's own, by their names.
     pub programs: &'static [&'static str],
@@ -213,6 +214,11 @@ pub trait System: Sync {
     /// The gate before an agent's phase that has not passed.
     fn closed_gate(&self, _agent: &AgentName, _files: &dyn Files) -> Option<ClosedGate> {
         None
+    }
+
+    /// The gates of an active run that a command can show, and that command.
+    fn commands(&self, _files: &dyn Files) -> Vec<(&str, &str)> {
+        Vec::new()
     }
 
     /// The runs that a site holds. `site` is its path below the root.

@@ -73,7 +73,7 @@ impl Gate {
 /// The state of one run of one system, as `status` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workflow {
-    pub system: &'static str,
+    pub system: String,
     /// Where it was read from, relative to the project root.
     pub file: String,
     pub active: bool,

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::origin::{BUILT_IN, Origins};
+use crate::base::actor::AgentName;
 use crate::base::target::{Act, Target};
 use crate::cli::explain::owner;
 use crate::cli::global::{SwitchedOff, say_switched_off};
@@ -18,6 +19,7 @@ use crate::guard::claims;
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::OnDisk;
 use crate::project::sites::{self, Site};
+use crate::settings::gates::Need;
 use crate::systems::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -48,6 +50,8 @@ struct Shown {
     rows: Vec<Row>,
     directories: Vec<Directory>,
     roles: Vec<Role>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gates: Vec<Gate>,
     /// The name offered where none is near.
     fallback: Option<String>,
 }
@@ -69,6 +73,14 @@ struct Directory {
     path: String,
     kind: &'static str,
     from: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Gate {
+    name: String,
+    agents: Vec<String>,
+    after: Vec<String>,
+    needs: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,7 +116,10 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         contracts: governed
             .map(|governed| {
                 let (dirs, kind) = (dirs(governed.id()), governed.site_kind(&view));
-                show(governed, dirs, kind, &origins)
+                Shown {
+                    gates: gates(context, governed.id()),
+                    ..show(governed, dirs, kind, &origins)
+                }
             })
             .collect(),
         switched_off: match args.site {
@@ -205,7 +220,21 @@ fn show(
             })
             .collect(),
         fallback: contract.fallback.map(str::to_owned),
+        gates: Vec::new(),
     }
+}
+
+/// The gates of a declared system; those of the built-in ones are in its documents.
+fn gates(context: &CliContext<'_>, id: &str) -> Vec<Gate> {
+    let declared = context.rules.settings.system(id).declared.as_ref();
+    let rules = declared.iter().flat_map(|declared| &declared.gates);
+    let gates = rules.map(|rule| Gate {
+        name: rule.name.clone(),
+        agents: rule.agents.iter().map(AgentName::to_string).collect(),
+        after: rule.after.clone(),
+        needs: rule.needs.iter().map(Need::to_string).collect(),
+    });
+    gates.collect()
 }
 
 fn shown_row(row: &table::Row<'_>, system: &dyn System, origins: &Origins) -> Row {
@@ -285,6 +314,15 @@ impl Shown {
                 path => path,
             };
             writeln!(page, "  {}: {}{}", dir.kind, path, from(&dir.from));
+        }
+        for gate in &self.gates {
+            let after = match gate.after.as_slice() {
+                [] => String::new(),
+                after => format!(" after {}", after.join(", ")),
+            };
+            let (agents, needs) = (gate.agents.join(" or "), gate.needs.join("; "));
+            let line = format!("{}{after}: {agents}; needs {needs}", gate.name);
+            writeln!(page, "  gate {}", line);
         }
         for role in self.roles.iter().filter(|role| role.agent != role.role) {
             let from = from(&role.from);

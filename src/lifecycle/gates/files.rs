@@ -158,6 +158,14 @@ impl Files for ReadSet<'_> {
         self.files.evidence()
     }
 
+    fn sites(&self) -> Vec<String> {
+        self.files.sites()
+    }
+
+    fn last_command(&self, run: &str, gate: &str, since: Option<&str>) -> Option<Proof> {
+        self.files.last_command(run, gate, since)
+    }
+
     fn dirs(&self) -> Vec<String> {
         self.dirs.get_or_init(|| self.files.dirs()).clone()
     }
@@ -183,7 +191,8 @@ impl Files for SiteFiles<'_> {
     }
 }
 
-/// The runs of one site.
+/// The runs of sites.
+#[derive(Default)]
 pub struct SiteRuns {
     pub readable: Vec<Workflow>,
     /// The state files that cannot be read, and why.
@@ -191,15 +200,43 @@ pub struct SiteRuns {
 }
 
 impl SiteRuns {
-    pub fn of(site: &Site<'_>, project: &Project, log: &GateLog) -> Self {
-        let (dir, shown) = (site.dir(), site.shown(project));
+    pub fn of(sites: &[Site<'_>], project: &Project, log: &GateLog) -> Self {
+        let mut all = Self::default();
+        let mut at_root: Vec<&str> = Vec::new();
+        for site in sites {
+            let id = site.governed.id();
+            let runs = match site.governed.system.info().gate_dir {
+                // One run for all sites of the system.
+                Some("") if at_root.contains(&id) => continue,
+                Some("") => {
+                    at_root.push(id);
+                    Self::in_dir(site.governed, &project.main.dir, "", project, log)
+                }
+                _ => {
+                    let (dir, shown) = (site.dir(), site.shown(project));
+                    Self::in_dir(site.governed, &dir, &shown, project, log)
+                }
+            };
+            all.readable.extend(runs.readable);
+            all.problems.extend(runs.problems);
+        }
+        all
+    }
+
+    fn in_dir(
+        governed: &EnabledSystem<'_>,
+        dir: &str,
+        shown: &str,
+        project: &Project,
+        log: &GateLog,
+    ) -> Self {
         let there = SiteFiles {
             dir: dir.as_ref(),
             project,
         };
         let files = ReadSet::new(&there);
         let (mut readable, mut problems) = (Vec::new(), Vec::new());
-        for run in site.governed.system.runs(&shown, &files) {
+        for run in governed.system.runs(shown, &files) {
             match run {
                 Ok(run) => readable.push(run),
                 Err(error) => problems.push(format!("{error:#}")),
@@ -207,7 +244,7 @@ impl SiteRuns {
         }
         // What a system says of a text that is none says less than why it is none.
         for (name, why) in files.unreadable() {
-            let file = path::below(&shown, &name);
+            let file = path::below(shown, &name);
             let could_not = format!("could not read `{file}`: ");
             readable.retain(|run| run.file != file);
             problems.retain(|problem| !problem.starts_with(&could_not));

@@ -24,7 +24,8 @@ pub(super) fn settle<'a>(
     }
     let attempt = || {
         let pid_lock = state.around.governed.system.info().pid_lock;
-        with_state_lock(state.dir, pid_lock, IN_HOOK, |_| {
+        let locked = state.around.ready_to_lock()?;
+        with_state_lock(&locked, pid_lock, IN_HOOK, |_| {
             // What was planned before the lock may be stale, and is planned again then.
             let mut outcomes = match state.asked.holds() {
                 true => state.outcomes(),

@@ -322,7 +322,7 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
     let counts = |gate: &Gate| state.mode != Mode::Sequential || gate.name != GROUP;
     let times = state.gates.iter().filter_map(|gate| gate.timestamp.clone());
     Ok(Workflow {
-        system: super::ID,
+        system: super::ID.to_owned(),
         file: file.to_owned(),
         active: state.active,
         phase: state.phase.map(|phase| phase.to_string()),
@@ -352,7 +352,7 @@ fn deep_dive_workflow(value: &Value, file: &str) -> Workflow {
         None => "the main thread marks the deep dive complete".to_owned(),
     };
     Workflow {
-        system: super::ID,
+        system: super::ID.to_owned(),
         file: file.to_owned(),
         active: !is_complete,
         phase,

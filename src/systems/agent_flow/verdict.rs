@@ -7,6 +7,7 @@
 use super::state::Agent;
 use crate::base::string_enum::string_enum;
 use crate::formats::markdown::{self, Fence, Line};
+use crate::formats::verdict;
 use crate::systems::workflow::GateStatus;
 
 string_enum! {
@@ -123,65 +124,15 @@ fn read_checks<'a>(lines: &[Line<'a>]) -> Reading<'a> {
     }
 }
 
-/// The last `Verdict` or `Overall` line outside fences decides; its value
-/// follows the colon, or is the next line that is not blank.
 fn read_verdict<'a>(lines: &[Line<'a>], words: &[Verdict]) -> Reading<'a> {
-    let marked = lines.iter().enumerate().rev().find_map(|(at, line)| {
-        Some((
-            at,
-            value_after_label(line.text).filter(|_| line.fence == Fence::Outside)?,
-        ))
-    });
-    let Some((at, value)) = marked else {
+    let Some(found) = verdict::last(lines) else {
         return Err("the reply has no `Verdict` or `Overall` line");
     };
-    let (value, evidence) = if value.is_empty() {
-        let next = lines[at + 1..]
-            .iter()
-            .find(|line| !line.text.trim().is_empty());
-        let next = next
-            .filter(|line| line.fence == Fence::Outside)
-            .map_or("", |line| line.text.trim());
-        (next, next)
-    } else {
-        (value, lines[at].text.trim())
-    };
-    match word_of(value).and_then(|word| words.iter().find(|verdict| verdict.as_str() == word)) {
-        Some(verdict) => Ok((*verdict, evidence)),
+    let is_it = |verdict: &&Verdict| found.word == Some(verdict.as_str());
+    match words.iter().find(is_it) {
+        Some(verdict) => Ok((*verdict, found.line)),
         None => Err("the verdict line holds no single verdict of this agent"),
     }
-}
-
-/// The text behind `Verdict` or `Overall` and its colon, if the line is one.
-fn value_after_label(line: &str) -> Option<&str> {
-    let text = line.trim_start();
-    if text.starts_with('#') && line.len() - text.len() >= 4 {
-        return None; // an indented code block
-    }
-    let text = text.trim_start_matches(['#', '-', '*', ' ', '\t']);
-    let rest = ["Verdict", "Overall"]
-        .iter()
-        .find_map(|label| text.strip_prefix(label))?;
-    let rest = rest.trim_start_matches(['*', '_']).trim();
-    match rest.strip_prefix(':') {
-        Some(value) => Some(value.trim_start_matches(['*', '_']).trim()),
-        None => rest.is_empty().then_some(rest),
-    }
-}
-
-/// The single word of a value, without emphasis and without a parenthesis behind it.
-fn word_of(value: &str) -> Option<&str> {
-    let value = without_emphasis(value);
-    let word = match value.split_once('(') {
-        Some((word, note)) => note.ends_with(')').then_some(word)?,
-        None => value,
-    };
-    // A blank behind a leading `*` makes it a list item, as a template would have.
-    Some(without_emphasis(word.trim_end()))
-}
-
-fn without_emphasis(text: &str) -> &str {
-    text.trim_matches(['*', '_', '`'])
 }
 
 /// Where a marker stands last on a line without being cited there: not in a

@@ -235,7 +235,7 @@ pub fn read_workflow(
         format!("AgentMux is in phase `{resume}`; its orchestrator moves on")
     };
     Ok(Workflow {
-        system: super::ID,
+        system: super::ID.to_owned(),
         file: file.to_owned(),
         active: !failed && !approved,
         iteration: state.get("review_iteration").and_then(Value::as_u64),

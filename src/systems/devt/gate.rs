@@ -160,7 +160,7 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
     let status = status.map_or(GateStatus::Pending, gate_status);
     let gates = phase.iter().map(|phase| Gate::new(phase, status));
     Workflow {
-        system: super::ID,
+        system: super::ID.to_owned(),
         file: file.to_owned(),
         active,
         gates: gates.collect(),

@@ -167,7 +167,7 @@ pub fn workflow(change: &Change, site: &str) -> Workflow {
         .iter()
         .find(|group| group.state != GroupState::GroupDone);
     Workflow {
-        system: super::ID,
+        system: super::ID.to_owned(),
         file: path::below(site, super::TASKS),
         active: (open.is_some() || ungrouped.is_some())
             && groups

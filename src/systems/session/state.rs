@@ -190,7 +190,7 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
         ..Gate::new(phase.phase.as_str(), phase.gate_status())
     });
     Ok(Workflow {
-        system: super::ID,
+        system: super::ID.to_owned(),
         file: file.to_owned(),
         active: state.unfinished().is_some(),
         phase: state

@@ -1,0 +1,396 @@
+//! The gates of a declared system: the start and the end of agents move them in one state
+//! file, of which nobody else is a writer.
+//!
+//! Names are relative to the root, where the state file and the sites are.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::needs::{Findings, judge};
+use crate::base::actor::AgentName;
+use crate::base::{clock, path};
+use crate::settings::gates::{GateRule, Need};
+use crate::settings::model::EvidenceMode;
+use crate::systems::system::{
+    AgentEvent, ClosedGate, Effects, FileOutcome, Files, MissingArtifact,
+};
+use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, StateChange, Workflow};
+
+/// Where the states of declared systems are, below the root.
+pub const DIR: &str = ".claude/statewarden/gates";
+
+/// The state file of a system.
+pub fn file_of(id: &str) -> String {
+    format!("{DIR}/{id}.json")
+}
+
+/// The gates of one system.
+#[derive(Clone, Copy)]
+pub struct Gates<'s> {
+    pub id: &'s str,
+    pub rules: &'s [GateRule],
+}
+
+/// The state file.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct State {
+    /// When the run began and last moved: UTC, RFC 3339, seconds.
+    started_at: Option<String>,
+    updated_at: Option<String>,
+    gates: Vec<GateState>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct GateState {
+    name: String,
+    status: GateStatus,
+    /// When it got that status, and by whom.
+    timestamp: Option<String>,
+    agent: Option<String>,
+}
+
+impl GateState {
+    fn pending(rule: &GateRule) -> Self {
+        Self {
+            name: rule.name.clone(),
+            status: GateStatus::Pending,
+            timestamp: None,
+            agent: None,
+        }
+    }
+
+    fn has_passed(&self) -> bool {
+        matches!(self.status, GateStatus::Passed | GateStatus::Skipped)
+    }
+}
+
+impl State {
+    fn get(&self, name: &str) -> Option<&GateState> {
+        self.gates.iter().find(|gate| gate.name == name)
+    }
+
+    fn is_over(&self) -> bool {
+        self.gates.iter().all(GateState::has_passed)
+    }
+
+    fn is_active(&self) -> bool {
+        self.started_at.is_some() && !self.is_over()
+    }
+
+    /// The first gate before another that has not passed.
+    fn closed_before(&self, rule: &GateRule) -> Option<&GateState> {
+        let mut before = rule.after.iter().filter_map(|name| self.get(name));
+        before.find(|gate| !gate.has_passed())
+    }
+
+    fn set(
+        &mut self,
+        name: &str,
+        status: GateStatus,
+        agent: Option<&AgentName>,
+        now: &str,
+    ) -> Move {
+        let mut from = GateStatus::Pending;
+        if let Some(gate) = self.gates.iter_mut().find(|gate| gate.name == name) {
+            from = std::mem::replace(&mut gate.status, status);
+            gate.timestamp = agent.map(|_| now.to_owned());
+            gate.agent = agent.map(AgentName::to_string);
+        }
+        self.updated_at = Some(now.to_owned());
+        Move {
+            gate: name.to_owned(),
+            from,
+            to: status,
+        }
+    }
+
+    fn text(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.unwrap_or_default() + "\n"
+    }
+}
+
+impl<'s> Gates<'s> {
+    fn file(&self) -> String {
+        file_of(self.id)
+    }
+
+    /// The state of the contract's gates; without a file all are pending.
+    fn state(&self, files: &dyn Files) -> Result<State, String> {
+        let state = match files.read(&self.file())? {
+            None => State::default(),
+            Some(text) => {
+                let state = serde_json::from_str::<State>(&text);
+                state.map_err(|error| format!("`{}` is no state: {error}", self.file()))?
+            }
+        };
+        let known = |rule: &GateRule| state.get(&rule.name).cloned();
+        let gates = self.rules.iter();
+        let gates = gates.map(|rule| known(rule).unwrap_or_else(|| GateState::pending(rule)));
+        Ok(State {
+            gates: gates.collect(),
+            ..state
+        })
+    }
+
+    /// The gate that an agent works for: of several the one that has begun, else the first
+    /// that is open.
+    fn rule_of(&self, agent: &AgentName, state: &State) -> Option<&'s GateRule> {
+        let status = |rule: &GateRule| state.get(&rule.name).map(|gate| gate.status);
+        let own = || {
+            let rules = self.rules.iter();
+            rules.filter(|rule| rule.agents.contains(agent))
+        };
+        let begun = own().find(|rule| status(rule) == Some(GateStatus::InProgress));
+        let open = || own().find(|rule| status(rule) != Some(GateStatus::Passed));
+        begun.or_else(open).or_else(|| own().next_back())
+    }
+
+    /// Whether one gate comes after another, by whatever way.
+    fn comes_after(&self, rule: &GateRule, name: &str) -> bool {
+        let before = |after: &String| self.rules.iter().find(|rule| rule.name == *after);
+        let mut befores = rule.after.iter().filter_map(before);
+        befores.any(|before| before.name == name || self.comes_after(before, name))
+    }
+
+    pub fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
+        let (AgentEvent::AgentStart { agent } | AgentEvent::AgentEnd { agent, .. }) = *moment
+        else {
+            return Effects::default();
+        };
+        let is_of_gate = self.rules.iter().any(|rule| rule.agents.contains(agent));
+        if !is_of_gate && !self.is_active(files) || files.sites().is_empty() {
+            return Effects::default();
+        }
+        let state = match self.state(files) {
+            Ok(state) => state,
+            Err(why) => return self.effect(Err(why)),
+        };
+        let now = clock::seconds(now);
+        match (self.rule_of(agent, &state), moment) {
+            (Some(rule), AgentEvent::AgentStart { .. }) => {
+                let change = self.start(rule, state, agent, &now);
+                Effects::of(change.map(|change| FileOutcome::new(&self.file(), Ok(change))))
+            }
+            (Some(rule), AgentEvent::AgentEnd { reply, .. }) => {
+                self.end(rule, state, agent, (reply, files), &now)
+            }
+            (None, AgentEvent::AgentEnd { .. }) => {
+                self.effect(Err(format!("agent `{agent}` has no gate")))
+            }
+            _ => Effects::default(),
+        }
+    }
+
+    fn effect(&self, outcome: Outcome) -> Effects {
+        Effects::of([FileOutcome::new(&self.file(), outcome)])
+    }
+
+    /// Begins a gate, and with the first one of all a run; what comes after it is to be done
+    /// again. `None` where it has begun.
+    fn start(
+        &self,
+        rule: &GateRule,
+        mut state: State,
+        agent: &AgentName,
+        now: &str,
+    ) -> Option<StateChange> {
+        if state.get(&rule.name)?.status == GateStatus::InProgress {
+            return None;
+        }
+        if state.is_over() && rule.after.is_empty() {
+            state.started_at = None;
+        }
+        state.started_at.get_or_insert_with(|| now.to_owned());
+        let mut moves = vec![state.set(&rule.name, GateStatus::InProgress, Some(agent), now)];
+        for later in self
+            .rules
+            .iter()
+            .filter(|later| self.comes_after(later, &rule.name))
+        {
+            let moved = state.set(&later.name, GateStatus::Pending, None, now);
+            moves.extend((moved.from != moved.to).then_some(moved));
+        }
+        Some(StateChange {
+            text: state.text(),
+            moves,
+            phase: Some(rule.name.clone()),
+            evidence: Some(format!("agent `{agent}` started")),
+            ..StateChange::default()
+        })
+    }
+
+    fn end(
+        &self,
+        rule: &GateRule,
+        mut state: State,
+        agent: &AgentName,
+        (reply, files): (&str, &dyn Files),
+        now: &str,
+    ) -> Effects {
+        if let Some(before) = state.closed_before(rule) {
+            return self.effect(Err(format!(
+                "gate `{}` comes after `{}`, which is `{}`",
+                rule.name,
+                before.name,
+                before.status.as_str()
+            )));
+        }
+        let own = state.get(&rule.name);
+        let begun = own.filter(|own| own.status == GateStatus::InProgress);
+        let begun = begun.and_then(|own| own.timestamp.clone());
+        let run = state.started_at.clone();
+        let Findings {
+            shown,
+            refuted,
+            missing,
+            unseen,
+        } = judge(
+            rule,
+            reply,
+            files,
+            &self.file(),
+            (run.as_deref(), begun.as_deref()),
+        );
+        let unseen = (!unseen.is_empty()).then(|| unseen.join("; "));
+        let (status, evidence) = match (refuted, missing.as_slice(), &unseen) {
+            (Some(line), ..) => (GateStatus::Failed, line),
+            (None, [_, ..], _) => {
+                let why = missing.iter().map(|missing| missing.why.as_str());
+                let why = why.collect::<Vec<_>>().join("; ");
+                let owed = missing.iter().filter(|missing| !missing.file.is_empty());
+                return Effects {
+                    owed: owed.cloned().collect(),
+                    ..self.effect(Err(why))
+                };
+            }
+            (None, [], Some(why)) if files.evidence() == EvidenceMode::Require => {
+                return self.effect(Err(format!("unsupported: {why}")));
+            }
+            _ => (GateStatus::Passed, shown.lines.join("; ")),
+        };
+        state.started_at.get_or_insert_with(|| now.to_owned());
+        let moved = state.set(&rule.name, status, Some(agent), now);
+        let has_passed = status == GateStatus::Passed;
+        self.effect(Ok(StateChange {
+            text: state.text(),
+            moves: vec![moved],
+            phase: Some(rule.name.clone()),
+            evidence: Some(evidence),
+            proof: if has_passed { shown.proof } else { Vec::new() },
+            unsupported: unseen.filter(|_| has_passed),
+            ..StateChange::default()
+        }))
+    }
+
+    fn is_active(&self, files: &dyn Files) -> bool {
+        self.state(files).is_ok_and(|state| state.is_active())
+    }
+
+    pub fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
+        let is_of_gate = self.rules.iter().any(|rule| rule.agents.contains(agent));
+        if !is_of_gate || files.sites().is_empty() {
+            return None;
+        }
+        let state = match self.state(files) {
+            Ok(state) => state,
+            Err(why) => return Some(ClosedGate::unknown(&self.file(), &why)),
+        };
+        let before = state.closed_before(self.rule_of(agent, &state)?)?;
+        Some(ClosedGate::new(&self.file(), &before.name, before.status))
+    }
+
+    /// The files of the sites that an agent's gates need.
+    pub fn artifacts_of(&self, agent: &AgentName, files: &dyn Files) -> Vec<String> {
+        let own = self.rules.iter().filter(|rule| rule.agents.contains(agent));
+        let needs: Vec<&Need> = own.flat_map(|rule| &rule.needs).collect();
+        let names = needs.iter().filter_map(|need| match need {
+            Need::File { name, .. } => Some(name),
+            Need::Verdict { place, .. } => place.as_ref(),
+            Need::Command(_) | Need::Boxes(_) => None,
+        });
+        let names: Vec<&String> = names.collect();
+        let sites = if names.is_empty() {
+            Vec::new()
+        } else {
+            files.sites()
+        };
+        let in_site = |site: &String| {
+            names
+                .iter()
+                .map(|name| path::below(site, name))
+                .collect::<Vec<_>>()
+        };
+        sites.iter().flat_map(in_site).collect()
+    }
+
+    /// The gates of an active run that a command can show, with the command.
+    pub fn commands(&self, files: &dyn Files) -> Vec<(&'s str, &'s str)> {
+        if !self.is_active(files) {
+            return Vec::new();
+        }
+        let commands = |rule: &'s GateRule| {
+            let needs = rule.needs.iter().filter_map(|need| match need {
+                Need::Command(line) => Some(line.as_str()),
+                _ => None,
+            });
+            needs
+                .map(|line| (rule.name.as_str(), line))
+                .collect::<Vec<_>>()
+        };
+        self.rules.iter().flat_map(commands).collect()
+    }
+
+    /// When the run began.
+    pub fn workflow_id(&self, files: &dyn Files) -> Option<String> {
+        self.state(files).ok()?.started_at
+    }
+
+    /// # Errors
+    /// The state file cannot be read.
+    pub fn run(&self, files: &dyn Files) -> anyhow::Result<Workflow> {
+        let state = self.state(files).map_err(anyhow::Error::msg)?;
+        let is_begun = |gate: &&GateState| gate.status == GateStatus::InProgress;
+        let is_open = |gate: &&GateState| !gate.has_passed();
+        let begun = state.gates.iter().find(is_begun);
+        let current = begun.or_else(|| state.gates.iter().find(is_open));
+        let gates = state.gates.iter().map(|gate| Gate {
+            timestamp: gate.timestamp.clone(),
+            agent: gate.agent.clone(),
+            ..Gate::new(&gate.name, gate.status)
+        });
+        Ok(Workflow {
+            system: self.id.to_owned(),
+            file: self.file(),
+            active: state.is_active(),
+            phase: current.map(|gate| gate.name.clone()),
+            iteration: None,
+            max_iterations: None,
+            gates: gates.collect(),
+            next: self.next(&state, current),
+            updated_at: state.updated_at.clone(),
+            started_at: state.started_at.clone(),
+        })
+    }
+
+    fn next(&self, state: &State, current: Option<&GateState>) -> String {
+        let rule = current.and_then(|gate| self.rules.iter().find(|rule| rule.name == gate.name));
+        match rule {
+            None => "nothing: every gate has passed".to_owned(),
+            Some(_) if !state.is_active() => "nothing: no gate has begun".to_owned(),
+            Some(rule) => {
+                let agents: Vec<_> = rule.agents.iter().map(AgentName::as_str).collect();
+                let agents = agents.join("` or `");
+                format!("agent `{agents}` for gate `{}`", rule.name)
+            }
+        }
+    }
+}
+
+/// What is not there, as the agent owes it; a file without a name is nobody's.
+pub(super) fn missing(file: &str, why: String) -> MissingArtifact {
+    MissingArtifact {
+        file: file.to_owned(),
+        why,
+    }
+}
