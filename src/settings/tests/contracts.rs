@@ -1,5 +1,6 @@
 //! The schema of contract files.
 
+use super::schema::schema_of_settings;
 use super::*;
 
 #[test]
