@@ -1,7 +1,7 @@
 //! The commands of `tests/commands`, through the whole program. What stands in
 //! those files, and what is done with it, is in their `README.md`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,8 @@ enum How {
     Needs(String),
     Makes(String),
     Takes(String),
-    Unrun,
+    Unrun(String),
+    Idle(String),
     Listed,
 }
 
@@ -62,7 +63,8 @@ impl How {
             "needs" => rest_of(Self::Needs),
             "makes" => rest_of(Self::Makes),
             "takes" => rest_of(Self::Takes),
-            "unrun" => rest_of(|_| Self::Unrun),
+            "unrun" => rest_of(Self::Unrun),
+            "idle" => rest_of(Self::Idle),
             "listed" => Self::Listed,
             _ => panic!("`{word}` is no way to be: {line}"),
         }
@@ -237,8 +239,22 @@ impl Case {
 
     /// Whether the command can be run here and now.
     fn runs(&self) -> bool {
-        let may = !self.is(|how| matches!(how, How::Unrun)) && self.tool() != "PowerShell";
+        let may = !self.is(|how| matches!(how, How::Unrun(_))) && self.tool() != "PowerShell";
         may && self.missing().is_none()
+    }
+
+    /// What becomes of it although it was refused.
+    fn fate(&self) -> String {
+        let why = self.hows.iter().rev().find_map(|how| match how {
+            How::Unrun(why) => Some(format!("not run: {why}")),
+            How::Idle(why) => Some(format!("run, and it changes nothing: {why}")),
+            _ => None,
+        });
+        let usual = match self.tool() {
+            "PowerShell" => "not run: it is PowerShell",
+            _ => "run, and told of or undone",
+        };
+        why.unwrap_or_else(|| usual.to_owned())
     }
 
     /// Runs the command in Bash; gives how it ended and what it complained about.
@@ -306,8 +322,11 @@ const UNRECORDED: [&str; 4] = [
     "packages/",
 ];
 
-/// Refused with the code and the name that the case expects, and logged. Where
-/// the case says what the command makes or takes, it does so when run.
+/// What the paths of governed places hold.
+const PLACES: [&str; 4] = [".devt", ".claude", ".agentmux", "openspec/changes"];
+
+/// Refused with the code and the name that the case expects, and logged. Run nevertheless,
+/// it changes what the case says, or something, and the recorder tells of it.
 fn denied(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
     let ran = sandbox.hook(&case.event(sandbox));
     let reason = said(&ran, REFUSAL)?.ok_or("not refused")?;
@@ -323,34 +342,67 @@ fn denied(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
     if !records.any(|record| record["decision"] == "deny" && record["rule"] == code) {
         return Err("no log has the denial".to_owned());
     }
+    if !case.runs() {
+        return Ok(());
+    }
+    // As if the guard had overlooked it.
+    let unseen = case.unseen(sandbox);
+    sandbox.hook(&unseen[0]);
+    let was = entries(sandbox);
+    let (_, errors) = case.run(sandbox);
+    let now = entries(sandbox);
     let after = case.hows.iter().rev().find_map(|how| match how {
         How::Makes(path) => Some((path, true)),
         How::Takes(path) => Some((path, false)),
         _ => None,
     });
-    if let Some((path, there)) = after.filter(|_| case.runs()) {
-        let was = sandbox.exists(path);
-        // As if the guard had overlooked it.
-        let unseen = case.unseen(sandbox);
-        sandbox.hook(&unseen[0]);
-        let (_, errors) = case.run(sandbox);
-        if was == there || sandbox.exists(path) != there {
-            return Err(format!("run, it does nothing to `{path}`: {errors}"));
-        }
-        let is_looked_at =
-            sandbox.exists(RECORDER) && !UNRECORDED.iter().any(|below| path.starts_with(below));
-        if is_looked_at && said(&sandbox.hook(&unseen[1]), "/reason")?.is_none() {
-            // A few removals are no bulk; they are on record.
-            let changes = sandbox.records(".claude/statewarden/recorder/changes.jsonl");
-            let is_recorded = changes.iter().any(|change| {
-                change["path"] == sandbox.path(path).as_str() && change["act"] == "remove"
-            });
-            if code != "bulk-removal" || !is_recorded {
-                return Err(format!("run, it is not told of `{path}`"));
-            }
+    if let Some((path, there)) = after
+        && (was.contains_key(path) == there || now.contains_key(path) != there)
+    {
+        return Err(format!("run, it does nothing to `{path}`: {errors}"));
+    }
+    let is_governed = |path: &str| PLACES.iter().any(|place| path.contains(place));
+    let is_changed = |path: &&String| is_governed(path) && was.get(*path) != now.get(*path);
+    let changed: BTreeSet<&String> = was.keys().chain(now.keys()).filter(is_changed).collect();
+    let is_idle = case.is(|how| matches!(how, How::Idle(_)));
+    match (is_idle, changed.is_empty()) {
+        (true, true) => return Ok(()),
+        (true, false) => return Err(format!("run, it changes {changed:?}")),
+        (false, true) => return Err(format!("run, it changes nothing: {errors}")),
+        (false, false) => {}
+    }
+    let is_unseen = |path: &&String| UNRECORDED.iter().any(|below| path.starts_with(below));
+    if !sandbox.exists(RECORDER) || changed.iter().any(is_unseen) {
+        return Ok(());
+    }
+    if said(&sandbox.hook(&unseen[1]), "/reason")?.is_none() {
+        // A few removals are no bulk; they are on record.
+        let changes = sandbox.records(".claude/statewarden/recorder/changes.jsonl");
+        let is_recorded = changes.iter().any(|change| change["act"] == "remove");
+        if code != "bulk-removal" || !is_recorded {
+            return Err(format!("run, it is not told of {changed:?}"));
         }
     }
     Ok(())
+}
+
+/// What lies in the project: files with their contents, the rest by name.
+fn entries(sandbox: &Sandbox) -> BTreeMap<String, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    let mut dirs = vec![sandbox.project()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let (path, kind) = (entry.path(), entry.file_type().unwrap());
+            // A pipe would be waited for.
+            let bytes = kind.is_file().then(|| fs::read(&path).ok());
+            let below = path.strip_prefix(sandbox.project()).unwrap();
+            found.insert(below.to_string_lossy().into_owned(), bytes.flatten());
+            if kind.is_dir() {
+                dirs.push(path);
+            }
+        }
+    }
+    found
 }
 
 /// What only a program or the user may write, and the guard's own wiring.
@@ -510,6 +562,15 @@ fn the_readme_counts_the_commands() -> Result<(), Failed> {
         n_all += n;
     }
     writeln!(table, "| **all** | **{n_all}** |").unwrap();
+    writeln!(table, "\n| what is refused | commands |\n|---|---|").unwrap();
+    let mut fates: BTreeMap<String, usize> = BTreeMap::new();
+    let refused = files(Channel::Deny).into_iter();
+    for case in refused.flat_map(|(_, file)| file.cases) {
+        *fates.entry(case.fate()).or_default() += 1;
+    }
+    for (fate, n) in fates {
+        writeln!(table, "| {fate} | {n} |").unwrap();
+    }
     let readme = fs::read_to_string(corpus().join("README.md")).unwrap();
     if readme.contains(&table) {
         return Ok(());
