@@ -16,7 +16,6 @@ pub mod explain;
 pub mod flow;
 mod global;
 pub mod groups;
-mod help;
 pub mod history;
 pub mod install;
 pub mod log;
@@ -31,6 +30,7 @@ pub mod statusline;
 pub mod stuck;
 pub mod sweep;
 pub mod update;
+mod verbs;
 pub mod verify;
 
 use std::ffi::OsString;
@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
-use clap::{FromArgMatches, Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand, ValueHint};
 pub(crate) use context::{CliContext, Format};
 use output::Paint;
 
@@ -60,7 +60,7 @@ const GLOBAL: &str = "Global options";
 #[command(name = "statewarden", version, max_term_width = 100)]
 pub struct Cli {
     /// The project's directory [default: CLAUDE_PROJECT_DIR, else the nearest directory with a marker]
-    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL, value_hint = ValueHint::DirPath)]
     project: Option<String>,
     /// Only this system
     #[arg(long, global = true, value_name = "ID", help_heading = GLOBAL,
@@ -182,11 +182,11 @@ type Hook = fn(Option<&'static str>, Clock) -> u8;
 /// answer "no", 2 a usage or I/O error.
 pub fn main(args: Vec<OsString>, now: Clock, hook: Hook) -> u8 {
     let args = session::with_an_input_each(args.into_iter());
-    let parsed = global::command()
+    let parsed = verbs::command()
         .try_get_matches_from(args)
         .and_then(|matches| {
             let cli = Cli::from_arg_matches(&matches)?;
-            Ok((cli, global::check(&matches)))
+            Ok((cli, verbs::check(&matches)))
         });
     let (cli, checked) = match parsed {
         Ok(parsed) => parsed,
@@ -251,12 +251,12 @@ fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<
         Verb::Completions { shell } => {
             // The generator panics where it cannot write.
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut global::command(), "statewarden", &mut script);
+            clap_complete::generate(*shell, &mut verbs::command(), "statewarden", &mut script);
             out.write_all(&script)?;
             return Ok(Answer::Yes);
         }
         Verb::Man => {
-            man::write(global::command(), out)?;
+            man::write(verbs::command(), out)?;
             return Ok(Answer::Yes);
         }
         _ => {}

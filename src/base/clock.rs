@@ -49,6 +49,14 @@ pub fn millis(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
+/// The same, in a document.
+pub(crate) fn as_millis<S: serde::Serializer>(
+    time: &DateTime<Utc>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&millis(*time))
+}
+
 /// A time that is written already, as a part of a file's name on every platform.
 pub fn in_name(written: &str) -> String {
     written.replace([':', '.'], "-")

@@ -179,7 +179,7 @@ fn active(dirs: &[(String, String)], context: &CliContext<'_>) -> Option<String>
 impl View for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.sessions.is_empty() {
-            writeln!(page, "no session of AgentMux");
+            writeln!(page, "{}", page.context.empty("no session of AgentMux"));
         }
         for session in &self.sessions {
             writeln!(page, "{}", page.paint.bold(&session.name));

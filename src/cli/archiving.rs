@@ -24,7 +24,7 @@ use crate::store::lock::{IN_COMMAND, Locked, with_lock, with_state_lock};
 use crate::systems::devt::{self, workflow_yaml};
 use crate::systems::system;
 
-pub(crate) use report::{Document, print};
+pub(crate) use report::run;
 
 /// One of the three verbs.
 pub(crate) struct Job<'a> {
@@ -79,21 +79,6 @@ pub(crate) struct Outcome {
     error: Option<String>,
     /// What was looked for and is not there.
     missing: Option<&'static str>,
-}
-
-/// What was, or would be, done in every site.
-#[derive(Debug)]
-pub(crate) struct Outcomes {
-    sites: Vec<Outcome>,
-    /// All of them as one, where there is not just one.
-    total: Option<Outcome>,
-}
-
-impl From<Vec<Outcome>> for Outcomes {
-    fn from(sites: Vec<Outcome>) -> Self {
-        let total = (sites.len() != 1).then(|| Outcome::total(&sites));
-        Self { sites, total }
-    }
 }
 
 /// One entry and what became of it.
@@ -159,7 +144,7 @@ impl Outcome {
 }
 
 /// Does the job in every site that it applies to, of the one root that is meant.
-pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Outcomes> {
+fn outcomes(job: &Job<'_>, context: &CliContext<'_>) -> Result<Vec<Outcome>> {
     context.require_wanted()?;
     let (project, root) = (&context.project, root(context));
     let sites = sites::find(project, &context.registry);
@@ -181,7 +166,7 @@ pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Outcomes> {
             ..Outcome::of(devt::ID, dir)
         });
     }
-    Ok(outcomes.into())
+    Ok(outcomes)
 }
 
 /// The main checkout or the work tree that `--project` names, or one stands in.

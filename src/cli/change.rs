@@ -72,12 +72,25 @@ pub(super) fn replace(file: &Path, text: &str) -> Result<()> {
         .with_context(|| format!("could not write `{}`", file.display()))
 }
 
-/// Writes an outcome; the caller holds the lock under which it was found.
-pub(super) fn write(file: &Path, outcome: Outcome) -> Result<Outcome> {
-    if let Ok(change) = &outcome {
-        replace(file, &change.text)?;
-    }
-    Ok(outcome)
+/// Writes what `f` makes of a state file of the system in `dir`, and records it in the gate log.
+pub(super) fn apply(
+    (system, verb): (&str, &str),
+    dir: &Path,
+    context: &CliContext<'_>,
+    f: impl FnOnce(&Locked<'_>) -> Result<(PathBuf, Outcome)>,
+) -> Result<Change> {
+    let (file, outcome) = locked(dir, system, |locked| {
+        let (file, outcome) = f(locked)?;
+        if let Ok(change) = &outcome {
+            replace(&file, &change.text).inspect_err(|_| {
+                // The directory of a session is made for its file.
+                file.parent().map(remove_if_empty);
+            })?;
+        }
+        Ok((file, outcome))
+    })?;
+    record(context, (system, verb), &file, &outcome);
+    Ok(Change::new(context, &file, &outcome))
 }
 
 impl Change {

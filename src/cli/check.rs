@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use clap::ValueHint;
 use serde::Serialize;
 
 use super::global::SwitchedOff;
@@ -29,7 +30,7 @@ use crate::project::context::Context;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "With --system, a path that belongs to another system is an error. Exit 1: a path \
-    would be refused."
+    would be denied."
 )]
 pub struct Args {
     /// The agent that would write [default: the main thread]
@@ -44,10 +45,11 @@ pub struct Args {
     )]
     tool: String,
     /// A hook event as Claude Code sends it; `-` is stdin
-    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    #[arg(long, value_name = "FILE", conflicts_with = "paths", value_hint = ValueHint::FilePath)]
     event: Option<String>,
     /// The paths to be written
-    #[arg(value_name = "PATH", required_unless_present = "event", value_parser = filled)]
+    #[arg(value_name = "PATH", required_unless_present = "event", value_parser = filled,
+          value_hint = ValueHint::AnyPath)]
     paths: Vec<String>,
 }
 

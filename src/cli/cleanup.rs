@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::archiving::{self, Choice, Document, Effect, Job};
+use super::archiving::{self, Choice, Effect, Job};
 use super::{Answer, CliContext, number};
 use crate::contract::table::Bucket;
 use crate::project::entries::Entry;
@@ -54,9 +54,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             Ok(entries.iter().map(reason).collect())
         },
     };
-    let outcomes = archiving::run(&job, context)?;
-    let document = |outcome| Document::of(outcome, effect);
-    archiving::print(&outcomes, effect, document, context, out)
+    archiving::run(&job, context, out)
 }
 
 /// From when on a file of a pattern is stale.

@@ -86,6 +86,14 @@ impl CliContext<'_> {
         format!("no workflow state below `{}`", self.project.main.dir)
     }
 
+    /// What a list says that is empty: the same sentence where it could hold nothing.
+    pub(crate) fn empty(&self, said: &str) -> String {
+        match sites::all(&self.project, &self.registry).is_empty() {
+            true => self.without_sites(),
+            false => said.to_owned(),
+        }
+    }
+
     /// Where the recorder keeps what it knows of the project.
     pub(crate) fn recorder_dir(&self) -> PathBuf {
         mediate::dir(&self.project)

@@ -79,14 +79,15 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     let dir = Path::new(&context.project.session_root().dir).join(".claude");
     let file = dir.join(FileKind::DeepDive.as_str());
     let is_new = !file.exists();
-    let outcome = change::locked(&dir, SYSTEM, |_| {
+    let written = change::locked(&dir, SYSTEM, |_| {
         let text = match &args.step {
             Step::Init(args) => init(args, &file, context)?,
             Step::Compile(args) => compile(args, &file, context)?,
         };
-        change::write(&file, Ok(StateChange::of_text(text)))
+        change::replace(&file, &text)?;
+        Ok(StateChange::of_text(text))
     })?;
-    let mut change = Change::new(context, &file, &outcome);
+    let mut change = Change::new(context, &file, &Ok(written));
     if is_new {
         change = change.of_new_file();
     }

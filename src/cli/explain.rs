@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use clap::ValueHint;
 use serde::Serialize;
 
 use super::output::{Page, View, writeln};
@@ -28,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "A")]
     agent: Option<String>,
     /// The path to explain; it need not exist
-    #[arg(value_name = "PATH", value_parser = check::filled)]
+    #[arg(value_name = "PATH", value_parser = check::filled, value_hint = ValueHint::AnyPath)]
     path: String,
 }
 
@@ -187,7 +188,7 @@ impl View for Explanation {
             let root = &page.context.project.main.dir;
             return writeln!(
                 page,
-                "  lies in no state directory below `{}`; statewarden has no opinion",
+                "  not in a state directory below `{}`: statewarden ignores it",
                 root
             );
         };
@@ -200,7 +201,7 @@ impl View for Explanation {
         if let Some(by) = &self.switched_off_by {
             return writeln!(
                 page,
-                "  lies in {}, a site of {}, which is switched off by `{}`; statewarden has no opinion",
+                "  in {}, a state directory of {}, which is switched off by `{}`: nothing is judged",
                 site, system, by
             );
         }
@@ -211,8 +212,8 @@ impl View for Explanation {
         }
         let word = match self.decision {
             Ruling::Allow => paint.green("allowed"),
-            Ruling::Warn => paint.red("warned about, and not refused,"),
-            Ruling::Deny => paint.red("refused"),
+            Ruling::Warn => paint.red("warned about, and not denied,"),
+            Ruling::Deny => paint.red("denied"),
         };
         writeln!(page, "  {:<11} {} for {}", "a Write is", word, self.actor);
         if let Some(reason) = &self.reason {

@@ -139,7 +139,8 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
         iteration: Some(1),
         ..StateChange::default()
     };
-    let (outcome, archive) = change::locked(&dir, SYSTEM, |locked| {
+    let mut archived = None;
+    let mut change = change::apply((SYSTEM, "flow init"), &dir, context, |locked| {
         // A file that cannot even be read as text is replaced by force only, too.
         let present = if args.force {
             None
@@ -149,13 +150,10 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
         if let Some(present) = present {
             script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
         }
-        let archive = archive(&file, locked, context)?;
-        let written = change::write(&file, Ok(began))?;
-        Ok((written, archive))
+        archived = archive(&file, locked, context)?;
+        Ok((file, Ok(began)))
     })?;
-    change::record(context, (SYSTEM, "flow init"), &file, &outcome);
-    let mut change = Change::new(context, &file, &outcome);
-    change.archive_path = archive;
+    change.archive_path = archived;
     if is_new {
         change = change.of_new_file();
     }
@@ -256,14 +254,12 @@ fn update(args: &Update, context: &CliContext<'_>) -> Result<Change> {
         _ => &[FileKind::Team],
     };
     let dir = change::nearest(context, SYSTEM, ".claude");
-    let (file, outcome) = change::locked(&dir, SYSTEM, |_| {
+    change::apply((SYSTEM, "flow update"), &dir, context, |_| {
         let (file, text) = chosen(&dir, kinds)?;
         let outcome = script::update(&text, &wanted, context.now)
             .map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
-        change::write(&file, outcome).map(|outcome| (file, outcome))
-    })?;
-    change::record(context, (SYSTEM, "flow update"), &file, &outcome);
-    Ok(Change::new(context, &file, &outcome))
+        Ok((file, outcome))
+    })
 }
 
 /// The run that an update is for: the active one of those kinds.

@@ -1,78 +1,21 @@
-//! The global options: which verbs take them, what `--system` may name, and
-//! which systems the settings switch off.
+//! What `--system` may name, and which systems the settings switch off.
 
 use std::ffi::OsStr;
 use std::fmt;
 
 use anyhow::{Result, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
+use clap::{Arg, Command};
 use serde::Serialize;
 
+use super::CliContext;
 use super::output::{Page, writeln};
-use super::{Cli, CliContext, help, number};
 use crate::contract::denial::Mode;
 use crate::guard::claims::Claim;
 use crate::project::registry::Registry;
 use crate::settings::file::nearest;
 use crate::settings::model::Settings;
-use crate::systems::{agent_flow, agentmux, devt, groups, session, system};
-
-/// The verbs that are about one system, with its id.
-const OF_ONE_SYSTEM: [(&str, &str); 8] = [
-    ("agentmux", agentmux::ID),
-    ("deep-dive", agent_flow::ID),
-    ("flow", agent_flow::ID),
-    ("groups", groups::ID),
-    ("session", session::ID),
-    ("stuck", devt::ID),
-    ("sweep", devt::ID),
-    ("update", devt::ID),
-];
-
-/// The verbs that are about no system.
-const OF_NO_SYSTEM: [&str; 9] = [
-    "completions",
-    "config",
-    "doctor",
-    "hook",
-    "install",
-    "log",
-    "man",
-    "statusline",
-    "uninstall",
-];
-
-/// The verbs that print no JSON document.
-const WITHOUT_JSON: [&str; 6] = [
-    "completions",
-    "hook",
-    "install",
-    "man",
-    "statusline",
-    "uninstall",
-];
-
-/// The command line with every verb's help free of options that it does not take.
-pub(super) fn command() -> Command {
-    // An option of the verb's own hides the global one behind it.
-    let hidden = |id: &'static str| Arg::new(id).long(id).global(true).hide(true);
-    let of_one = OF_ONE_SYSTEM.iter().map(|(verb, _)| *verb);
-    let mut command = Cli::command();
-    for verb in of_one.chain(OF_NO_SYSTEM) {
-        command = command.mut_subcommand(verb, |verb| verb.arg(hidden("system")));
-    }
-    for verb in WITHOUT_JSON {
-        let json = hidden("json").action(ArgAction::SetTrue);
-        command = command.mut_subcommand(verb, |verb| verb.arg(json));
-    }
-    // `denies follow` prints what comes, so these two have no meaning with it.
-    let limit = hidden("limit").value_parser(number::<u32>(1..=u64::MAX));
-    let all = hidden("all").action(ArgAction::SetTrue);
-    help::written(command.mut_subcommand("denies", |denies| {
-        denies.mut_subcommand("follow", |follow| follow.args([limit, all]))
-    }))
-}
+use crate::systems::system;
 
 /// Any text, with values that a shell completes.
 #[derive(Clone)]
@@ -93,28 +36,6 @@ impl TypedValueParser for Suggested {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let values = (self.0)().into_iter();
         Some(Box::new(values.map(PossibleValue::new)))
-    }
-}
-
-/// Refuses options that would have no effect.
-pub(super) fn check(matches: &ArgMatches) -> Result<()> {
-    let Some((verb, _)) = matches.subcommand() else {
-        return Ok(());
-    };
-    if WITHOUT_JSON.contains(&verb) && matches.get_flag("json") {
-        bail!("`{verb}` prints no JSON document; leave `--json` out");
-    }
-    let Some(system) = matches.get_one::<String>("system") else {
-        return Ok(());
-    };
-    if OF_NO_SYSTEM.contains(&verb) {
-        bail!("`{verb}` is about no single system; leave `--system` out");
-    }
-    match OF_ONE_SYSTEM.iter().find(|(of_one, _)| *of_one == verb) {
-        Some((_, only)) if only != system => bail!(
-            "`{verb}` does not apply to {system}: it is about {only} alone; leave `--system` out"
-        ),
-        _ => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use clap::ValueHint;
 use serde::Serialize;
 
 use super::output::{Page, Paint, View, writeln};
@@ -19,7 +20,7 @@ pub struct Args {
     #[arg(value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]
     group: Option<u32>,
     /// The directory that holds `tasks.md` [default: every one in the project]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     root: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::output::{self, Page, View, writeln};
 use super::{Answer, CliContext};
@@ -91,30 +91,16 @@ struct Row {
     at: String,
     /// The command; none for a snapshot that another program made.
     by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_map")]
     workflow: Option<Workflow>,
     total_bytes: u64,
-    entries: Vec<Entry>,
+    entries: Vec<Held>,
 }
 
-/// The archived `workflow.yaml`, in short.
-#[derive(Serialize)]
-struct Workflow {
-    workflow_type: Option<String>,
-    workflow_id: Option<String>,
-    task: Option<String>,
-    phase: Option<String>,
-    status: Option<String>,
-}
+/// What is told of an archived `workflow.yaml`.
+const WORKFLOW_KEYS: [&str; 5] = ["workflow_type", "workflow_id", "task", "phase", "status"];
 
-#[derive(Serialize)]
-struct Entry {
-    name: String,
-    size: u64,
-    mtime: String,
-    is_dir: bool,
-    reason: Option<String>,
-}
+type Workflow = Vec<(&'static str, Option<String>)>;
 
 pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let archives = archived(context)?.into_iter();
@@ -145,40 +131,27 @@ fn row(archived: Archived) -> Result<Option<Row>> {
         kind: snapshot.kind,
         at: clock::millis(snapshot.at),
         total_bytes: held.iter().map(|held| held.size).sum(),
-        entries: held.into_iter().map(Entry::from).collect(),
+        entries: held,
     }))
-}
-
-impl From<Held> for Entry {
-    fn from(held: Held) -> Self {
-        Self {
-            name: held.name,
-            size: held.size,
-            mtime: clock::millis(held.modified),
-            is_dir: held.is_dir,
-            reason: held.reason,
-        }
-    }
 }
 
 fn workflow(snapshot: &Path) -> Option<Workflow> {
     let file = snapshot.join("workflow.yaml");
     let text = read_text(&file).ok().flatten()?;
     let fields = workflow_yaml::read(&text);
-    let text = |key| fields.text(key).map(str::to_owned);
-    Some(Workflow {
-        workflow_type: text("workflow_type"),
-        workflow_id: text("workflow_id"),
-        task: text("task"),
-        phase: text("phase"),
-        status: text("status"),
-    })
+    let text = |key| (key, fields.text(key).map(str::to_owned));
+    Some(WORKFLOW_KEYS.map(text).into())
+}
+
+fn as_map<S: Serializer>(workflow: &Option<Workflow>, to: S) -> Result<S::Ok, S::Error> {
+    let pairs = workflow.iter().flatten();
+    to.collect_map(pairs.map(|(key, value)| (key, value)))
 }
 
 impl View for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.archives.is_empty() {
-            writeln!(page, "nothing is archived");
+            writeln!(page, "{}", page.context.empty("nothing is archived"));
         }
         for row in &self.archives {
             let by = row.by.as_deref().unwrap_or("another program");
@@ -188,13 +161,17 @@ impl View for Document {
                 "{}  {} of `{}`, by {}",
                 name, row.system, row.state_dir, by
             );
-            let workflow = row.workflow.as_ref();
-            if let Some(task) = workflow.and_then(|workflow| workflow.task.as_deref()) {
+            let mut workflow = row.workflow.iter().flatten();
+            if let Some((_, Some(task))) = workflow.find(|(key, _)| *key == "task") {
                 writeln!(page, "  task: {}", task);
             }
             for entry in &row.entries {
                 let reason = entry.reason.as_deref().unwrap_or("no reason known");
-                let about = format!("{}, {}, {reason}", output::size(entry.size), entry.mtime);
+                let about = format!(
+                    "{}, {}, {reason}",
+                    output::size(entry.size),
+                    clock::millis(entry.modified)
+                );
                 let (slash, about) = (output::slash(entry.is_dir), page.paint.dim(&about));
                 writeln!(page, "  {}{}  {}", entry.name, slash, about);
             }

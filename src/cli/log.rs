@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use chrono::DateTime;
+use clap::ValueHint;
 use serde::Serialize;
 
 use super::denies::filter::Since;
@@ -21,7 +22,7 @@ use crate::recorder::entry::{Act, BlobId};
 )]
 pub struct Args {
     /// Only these files, and what lies below these directories [default: all]
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     paths: Vec<String>,
     /// Only since then: `30m`, `24h`, `7d`, a date, or an RFC 3339 time
     #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
 impl View for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.changes.is_empty() {
-            writeln!(page, "no changes are recorded");
+            writeln!(page, "{}", page.context.empty("no changes are recorded"));
         }
         for record in &self.changes {
             say_record(record, page);

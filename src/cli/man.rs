@@ -7,95 +7,8 @@ use clap_mangen::Man;
 
 use super::Cli;
 
-/// What a page says behind the verbs: a heading, then names and what they mean.
-type Section = (&'static str, &'static [(&'static str, &'static str)]);
-
-const SECTIONS: [Section; 3] = [
-    (
-        "EXIT STATUS",
-        &[
-            (
-                "0",
-                "All is well. Of hook: the answer, if there is one, stands on stdout.",
-            ),
-            (
-                "1",
-                "The answer is no. check: something is denied. audit: an entry is ad hoc, or a site cannot be read. cleanup, reset, sweep, \
-                 restore: an entry stayed where it was. status: a state file cannot be read. agentmux validate: \
-                 a problem. stuck: it is. contract test: an expectation is not met. replay with --fail-on-deny: \
-                 something would be refused. doctor: something is unhealthy.",
-            ),
-            (
-                "2",
-                "A usage or I/O error; stderr says which. Of hook: the call is refused where no JSON can be trusted.",
-            ),
-        ],
-    ),
-    (
-        "FILES",
-        &[
-            (
-                ".claude/statewarden.yaml",
-                "The project's settings, to be committed.",
-            ),
-            (
-                ".claude/statewarden.local.yaml",
-                "Your settings in this project.",
-            ),
-            (
-                "$XDG_CONFIG_HOME/statewarden/config.yaml",
-                "Your settings everywhere; without that variable, below ~/.config.",
-            ),
-            (
-                "/etc/statewarden/config.yaml",
-                "The managed settings; no other file makes them weaker.",
-            ),
-            (
-                ".claude/settings.json, .claude/settings.local.json, ~/.claude/settings.json",
-                "Claude Code's settings, which install wires: scopes project, local and user. The file as it was \
-                 stands beside it as NAME.statewarden-backup.",
-            ),
-            (
-                ".devt/state/preflight-denies.jsonl",
-                "Denials about that site of devt.",
-            ),
-            (
-                ".claude/statewarden/",
-                "Logs (denies.jsonl, events.jsonl, gates.jsonl), what the hook remembers (wired, runs.json, \
-                 background.json, restored.json), and archives of sites that have none of their own.",
-            ),
-        ],
-    ),
-    (
-        "ENVIRONMENT",
-        &[
-            (
-                "CLAUDE_PROJECT_DIR",
-                "The project, where --project does not name one.",
-            ),
-            ("HOME", "Your directory; USERPROFILE on Windows."),
-            ("XDG_CONFIG_HOME", "Where your settings are."),
-            (
-                "CLAUDE_CONFIG_DIR",
-                "Where Claude Code keeps your settings, if not in ~/.claude.",
-            ),
-            ("FEATURE_DIR", "The session directory of AgentMux."),
-            ("CLAUDE_PLUGIN_ROOT", "Set where a plugin runs the hook."),
-            (
-                "AI_AGENT",
-                "The client that runs the hook, and its version.",
-            ),
-            (
-                "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS",
-                "With 1, flow init can start a team.",
-            ),
-            (
-                "NO_COLOR",
-                "Not empty: no colors. There are none outside a terminal, or with TERM=dumb.",
-            ),
-        ],
-    ),
-];
+/// What stands behind the verbs: headings, and names with what they mean below them.
+const SECTIONS: &str = include_str!("manual.txt");
 
 pub(crate) fn write(command: Command, out: &mut dyn Write) -> io::Result<()> {
     let page = Man::new(command.clone());
@@ -114,11 +27,11 @@ pub(crate) fn write(command: Command, out: &mut dyn Write) -> io::Result<()> {
     for verb in verbs.filter_map(|name| command.find_subcommand(name)) {
         write_verb(verb, "", out)?;
     }
-    for (heading, rows) in SECTIONS {
-        writeln!(out, ".SH {heading}")?;
-        for (name, meaning) in rows {
-            let (name, meaning) = (name.replace('-', "\\-"), meaning.replace('-', "\\-"));
-            writeln!(out, ".TP\n\\fB{name}\\fR\n{meaning}")?;
+    for block in SECTIONS.split("\n\n") {
+        let block = block.trim_end().replace('-', "\\-");
+        match block.split_once('\n') {
+            None => writeln!(out, ".SH {block}")?,
+            Some((name, meaning)) => writeln!(out, ".TP\n\\fB{name}\\fR\n{meaning}")?,
         }
     }
     Ok(())

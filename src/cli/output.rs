@@ -1,6 +1,7 @@
 //! How a verb's answer is printed: one JSON document, or text made for people.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Write as _};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -10,8 +11,20 @@ use serde::Serialize;
 
 use super::{Answer, CliContext};
 use crate::base::env;
+use crate::formats::yaml;
 
 pub(crate) use crate::base::text::printable;
+
+/// Adds a line to a page. The values stand behind the format, never in it: each is made
+/// printable, or was when it was painted.
+macro_rules! write_line {
+    ($page:expr) => { $page.line(format_args!("")) };
+    ($page:expr, $format:literal $(, $value:expr)* $(,)?) => {{
+        const { $crate::cli::output::assert_no_captures($format) };
+        $page.line(format_args!($format $(, $crate::cli::output::Shown::shown(&$value))*))
+    }};
+}
+pub(crate) use write_line as writeln;
 
 /// What a verb found. As JSON it is what it serializes to.
 pub(crate) trait View: Serialize {
@@ -47,6 +60,16 @@ impl<'c> Page<'c> {
         self.text.push('\n');
     }
 
+    /// The settings that make names canonical, to be pasted.
+    pub(crate) fn extra_names(&mut self, by_system: &BTreeMap<String, BTreeSet<String>>) {
+        writeln!(self, "systems:");
+        for (system, names) in by_system {
+            let names: Vec<_> = names.iter().map(|name| yaml::quote(name)).collect();
+            writeln!(self, "  {}:", system);
+            writeln!(self, "    extra_names: [{}]", names.join(", "));
+        }
+    }
+
     /// Rows in columns; the last one is not padded.
     pub(crate) fn rows<const N: usize>(&mut self, rows: &[[Painted; N]]) {
         let width = |column: usize| rows.iter().map(|row| row[column].width()).max();
@@ -64,17 +87,6 @@ impl<'c> Page<'c> {
         }
     }
 }
-
-/// Adds a line to a page. The values stand behind the format, never in it: each is made
-/// printable, or was when it was painted.
-macro_rules! write_line {
-    ($page:expr) => { $page.line(format_args!("")) };
-    ($page:expr, $format:literal $(, $value:expr)* $(,)?) => {{
-        const { $crate::cli::output::assert_no_captures($format) };
-        $page.line(format_args!($format $(, $crate::cli::output::Shown::shown(&$value))*))
-    }};
-}
-pub(crate) use write_line as writeln;
 
 /// A captured value would get onto the page as it is.
 pub(crate) const fn assert_no_captures(format: &str) {

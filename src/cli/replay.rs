@@ -7,7 +7,7 @@
 mod guard;
 mod tally;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,6 @@ use tally::{Document, Report};
 use super::output::{Page, Progress, View, writeln};
 use super::{Answer, CliContext};
 use crate::base::{text, warn};
-use crate::formats::yaml;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -147,7 +146,7 @@ impl View for Document {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         let title = format!(
-            "{}, {}; {} would be refused, {} of them refused then as well",
+            "{}, {}; {} would be denied, {} of them denied then as well",
             text::count(self.files, "file", "files"),
             text::count(self.calls, "call", "calls"),
             self.refused_calls,
@@ -177,13 +176,10 @@ impl View for Document {
 impl Document {
     /// The settings that would let the possible false alarms through.
     fn suggest(&self, page: &mut Page<'_>) {
-        let mut names: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for candidate in &self.false_alarm_candidates {
-            let of_system = names.entry(&candidate.system).or_default();
-            let name = yaml::quote(&candidate.name);
-            if !of_system.contains(&name) {
-                of_system.push(name);
-            }
+            let of_system = names.entry(candidate.system.clone()).or_default();
+            of_system.insert(candidate.name.clone());
         }
         if names.is_empty() {
             return;
@@ -191,7 +187,7 @@ impl Document {
         writeln!(page);
         writeln!(
             page,
-            "Possible false alarms: refused now, but read or edited by name later."
+            "Possible false alarms: denied now, but read or edited by name later."
         );
         for candidate in &self.false_alarm_candidates {
             let used = &candidate.used;
@@ -205,11 +201,6 @@ impl Document {
             page,
             "If these names belong to your project, add to `.claude/statewarden.yaml`:"
         );
-        writeln!(page);
-        writeln!(page, "systems:");
-        for (system, names) in names {
-            writeln!(page, "  {}:", system);
-            writeln!(page, "    extra_names: [{}]", names.join(", "));
-        }
+        page.extra_names(&names);
     }
 }

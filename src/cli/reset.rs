@@ -4,9 +4,8 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 use chrono::{DateTime, Utc};
-use serde::Serialize;
 
-use super::archiving::{self, Effect, Job, Moved, Outcome};
+use super::archiving::{self, Effect, Job};
 use super::cleanup::is_leftover;
 use super::{Answer, CliContext};
 use crate::contract::table::{AtReset, Bucket, Writer};
@@ -27,20 +26,6 @@ pub struct Args {
     dry_run: bool,
 }
 
-#[derive(Serialize)]
-struct Document<'o> {
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'o str>,
-    /// Names.
-    cleaned: Vec<&'o str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    failed: Vec<&'o Moved>,
-    archived_to: Option<&'o str>,
-    archived: &'o [Moved],
-    archive_path: Option<&'o str>,
-}
-
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let system = context.system.unwrap_or(devt::ID);
     if system::by_id(system).is_some_and(|system| system.info().upkeep != Retention::Run) {
@@ -58,20 +43,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         applies_to: &|id| id == system,
         reasons: &|_, entries| Ok(entries.iter().map(reason).collect()),
     };
-    let outcomes = archiving::run(&job, context)?;
-    archiving::print(&outcomes, effect, document, context, out)
-}
-
-fn document(outcome: &Outcome) -> Document<'_> {
-    Document {
-        ok: outcome.ok(),
-        reason: outcome.reason(),
-        cleaned: outcome.moved().map(|item| item.name.as_str()).collect(),
-        failed: outcome.failed().collect(),
-        archived_to: outcome.archive_path.as_deref(),
-        archived: &outcome.items,
-        archive_path: outcome.archive_path.as_deref(),
-    }
+    archiving::run(&job, context, out)
 }
 
 /// The user's own files are no state of a run, and a temporary file in use is

@@ -5,6 +5,7 @@ mod at;
 use std::io::{self, Write};
 
 use anyhow::{Context as _, Result, bail};
+use clap::ValueHint;
 use serde::Serialize;
 
 use super::archiving::{placed, with_site_lock};
@@ -23,7 +24,7 @@ use at::Side;
 )]
 pub struct Args {
     /// The snapshot: its name, as `history` shows it, or its path; with --at, the file
-    #[arg(value_name = "ARCHIVE")]
+    #[arg(value_name = "ARCHIVE", value_hint = ValueHint::AnyPath)]
     archive: String,
     /// Only these entries [default: all]
     #[arg(value_name = "NAME", conflicts_with = "at")]

@@ -16,7 +16,7 @@ use super::{Answer, CliContext, number, prose, status};
 use crate::base::path;
 use crate::lifecycle::gates;
 use crate::project::files::InDir;
-use crate::store::replace::{make_new_dir, remove_if_empty};
+use crate::store::replace::make_new_dir;
 use crate::systems::session::create::{NewSession, Spec, new_session, session_id};
 use crate::systems::session::state::{self, Phase, State};
 use crate::systems::session::transition::{self, Decision};
@@ -173,7 +173,7 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
     let spec = args.spec.as_deref().map(|path| read_spec(path, context));
     let spec = spec.transpose()?;
     let docs = Path::new(&context.project.session_root().dir).join(".claude/.docs");
-    let (file, outcome) = change::locked(&docs, SYSTEM, |_| {
+    let change = change::apply((SYSTEM, "session init"), &docs, context, |_| {
         let taken = InDir { dir: &docs }.dirs();
         let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
         let id = session_id(&args.task, context.now.date_naive(), &taken);
@@ -201,14 +201,9 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
             }],
             ..StateChange::default()
         };
-        let written = change::write(&file, Ok(began));
-        if written.is_err() {
-            remove_if_empty(&dir);
-        }
-        written.map(|outcome| (file, outcome))
+        Ok((file, Ok(began)))
     })?;
-    change::record(context, (SYSTEM, "session init"), &file, &outcome);
-    Ok(Change::new(context, &file, &outcome).of_new_file())
+    Ok(change.of_new_file())
 }
 
 /// A specification, by its path from where one stands or from the project.
@@ -243,7 +238,7 @@ fn goal(step: transition::Step<'_>) -> (&'static str, Option<(GateStatus, &'stat
 fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result<Change> {
     let (verb, end) = goal(step);
     let docs = change::nearest(context, SYSTEM, ".claude/.docs");
-    let (file, outcome) = change::locked(&docs, SYSTEM, |_| {
+    change::apply((SYSTEM, verb), &docs, context, |_| {
         let (name, text) = chosen(&docs, &on.which)?;
         let file = docs.join(&name);
         let own = on.phase.report();
@@ -287,11 +282,9 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
             Err(why) => {
                 bail!("`{}`: {why}", gates::shown(&context.project, &file))
             }
-            changed => change::write(&file, changed).map(|outcome| (file, outcome)),
+            changed => Ok((file, changed)),
         }
-    })?;
-    change::record(context, (SYSTEM, verb), &file, &outcome);
-    Ok(Change::new(context, &file, &outcome))
+    })
 }
 
 /// The named session, else the newest unfinished one; its file and text.

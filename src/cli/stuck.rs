@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -41,7 +40,10 @@ struct Workflow {
     workflow_id: Option<String>,
     stuck: bool,
     deny_count: usize,
+    /// As the file writes it.
     session_started_at: String,
+    #[serde(skip)]
+    began: DateTime<Utc>,
     #[serde(skip)]
     denies: Vec<Deny>,
 }
@@ -79,15 +81,14 @@ impl Deny {
 }
 
 pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let (mut workflows, mut known) = (Vec::new(), None);
+    let mut workflows = Vec::new();
     for site in context.sites_of(devt::ID) {
-        if let Some(begun) = begun(site.dir().as_ref())? {
-            let recovered = match &known {
-                Some(recovered) => recovered,
-                None => known.insert(recovered(context)?),
-            };
-            workflows.push(examine(begun, recovered)?);
-        }
+        workflows.extend(Workflow::begun(site.dir())?);
+    }
+    if !workflows.is_empty() {
+        let recovered = recovered(context)?;
+        let mut uncounted = workflows.iter_mut();
+        uncounted.try_for_each(|workflow| workflow.count(&recovered))?;
     }
     context.show(&document(workflows), out)
 }
@@ -107,60 +108,68 @@ fn document(workflows: Vec<Workflow>) -> Document {
     }
 }
 
-/// A workflow before its denials are counted.
-struct Begun {
-    dir: PathBuf,
-    id: Option<String>,
-    at: DateTime<Utc>,
-    /// As the file writes it.
-    at_text: String,
-}
+impl Workflow {
+    /// When a site's workflow began: its `created_at`, else the file's own time;
+    /// nothing without a `workflow.yaml`.
+    ///
+    /// # Errors
+    /// The file is there, and what it says is not known.
+    fn begun(state_dir: String) -> Result<Option<Self>> {
+        let file = format!("{state_dir}/workflow.yaml");
+        let unknown =
+            || format!("whether the workflow is stuck is not known: could not read `{file}`");
+        let Some(text) = read_text(&file).with_context(unknown)? else {
+            return Ok(None);
+        };
+        workflow_yaml::check(&text)
+            .map_err(anyhow::Error::msg)
+            .with_context(unknown)?;
+        let fields = workflow_yaml::read(&text);
+        let created = fields.text("created_at").and_then(|text| {
+            let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
+            Some((at, text.to_owned()))
+        });
+        let (began, session_started_at) = match created {
+            Some(created) => created,
+            None => {
+                let changed = modified(&std::fs::metadata(&file).with_context(unknown)?);
+                (changed, clock::millis(changed))
+            }
+        };
+        Ok(Some(Self {
+            state_dir,
+            workflow_id: fields.text("workflow_id").map(str::to_owned),
+            stuck: false,
+            deny_count: 0,
+            session_started_at,
+            began,
+            denies: Vec::new(),
+        }))
+    }
 
-/// When a site's workflow began: its `created_at`, else the file's own time;
-/// nothing without a `workflow.yaml`.
-///
-/// # Errors
-/// The file is there, and what it says is not known.
-fn begun(dir: &Path) -> Result<Option<Begun>> {
-    let file = dir.join("workflow.yaml");
-    let unknown = || {
-        let file = file.display();
-        format!("whether the workflow is stuck is not known: could not read `{file}`")
-    };
-    let Some(text) = read_text(&file).with_context(unknown)? else {
-        return Ok(None);
-    };
-    workflow_yaml::check(&text)
-        .map_err(anyhow::Error::msg)
-        .with_context(unknown)?;
-    let fields = workflow_yaml::read(&text);
-    let created = fields.text("created_at").and_then(|text| {
-        let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
-        Some((at, text.to_owned()))
-    });
-    let (at, at_text) = match created {
-        Some(created) => created,
-        None => {
-            let changed = modified(&std::fs::metadata(&file).with_context(unknown)?);
-            (changed, clock::millis(changed))
-        }
-    };
-    Ok(Some(Begun {
-        dir: dir.to_owned(),
-        id: fields.text("workflow_id").map(str::to_owned),
-        at,
-        at_text,
-    }))
-}
-
-impl Begun {
     /// A record without a workflow id is told by its time alone.
     fn holds(&self, entry: &Entry<'_>) -> bool {
-        let same = match (&self.id, entry.workflow_id.as_ref()) {
+        let same = match (&self.workflow_id, entry.workflow_id.as_ref()) {
             (Some(id), other) if !other.is_empty() => id == other,
             _ => true,
         };
-        same && DateTime::parse_from_rfc3339(&entry.ts).is_ok_and(|ts| ts >= self.at)
+        same && DateTime::parse_from_rfc3339(&entry.ts).is_ok_and(|ts| ts >= self.began)
+    }
+
+    fn count(&mut self, recovered: &HashSet<String>) -> Result<()> {
+        let mut unresolved: HashSet<String> = HashSet::new();
+        let mut newest = TopN::new(Some(PRINTED));
+        let log = Logs::devt(self.state_dir.as_ref());
+        read::denials(&log, Reach::All, &mut |entry, _| {
+            let counts = self.holds(entry) && !recovered.contains(entry.id.as_ref());
+            if counts && unresolved.insert(entry.id.to_string()) {
+                newest.offer(entry, || Deny::of(entry));
+            }
+        })?;
+        self.deny_count = unresolved.len();
+        self.stuck = self.deny_count >= THRESHOLD;
+        self.denies = newest.into_items().collect();
+        Ok(())
     }
 }
 
@@ -174,32 +183,16 @@ fn recovered(context: &CliContext<'_>) -> Result<HashSet<String>> {
     Ok(ids)
 }
 
-fn examine(begun: Begun, recovered: &HashSet<String>) -> Result<Workflow> {
-    let mut unresolved: HashSet<String> = HashSet::new();
-    let mut newest = TopN::new(Some(PRINTED));
-    read::denials(&Logs::devt(&begun.dir), Reach::All, &mut |entry, _| {
-        let counts = begun.holds(entry) && !recovered.contains(entry.id.as_ref());
-        if counts && unresolved.insert(entry.id.to_string()) {
-            newest.offer(entry, || Deny::of(entry));
-        }
-    })?;
-    Ok(Workflow {
-        state_dir: begun.dir.to_string_lossy().into_owned(),
-        workflow_id: begun.id,
-        stuck: unresolved.len() >= THRESHOLD,
-        deny_count: unresolved.len(),
-        session_started_at: begun.at_text,
-        denies: newest.into_items().collect(),
-    })
-}
-
 impl View for Document {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         if self.workflows.is_empty() {
             return match page.context.switched_off(devt::ID) {
                 Some(off) => writeln!(page, "not stuck: {}", off.to_string()),
-                None => writeln!(page, "not stuck: no workflow"),
+                None => {
+                    let none = page.context.empty("no workflow");
+                    writeln!(page, "not stuck: {}", none);
+                }
             };
         }
         for workflow in &self.workflows {

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
-use super::archiving::{self, Choice, Document, Job};
+use super::archiving::{self, Choice, Job};
 use super::cleanup::is_leftover;
 use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::read_text;
@@ -28,16 +28,13 @@ pub struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let effect = args.choice.effect();
     let job = Job {
         kind: Kind::Sweep,
-        effect,
+        effect: args.choice.effect(),
         applies_to: &|system| system == devt::ID,
         reasons: &|site, entries| reasons(site, entries, context.now),
     };
-    let outcomes = archiving::run(&job, context)?;
-    let document = |outcome| Document::of(outcome, effect);
-    archiving::print(&outcomes, effect, document, context, out)
+    archiving::run(&job, context, out)
 }
 
 fn reasons(

@@ -91,6 +91,9 @@ impl View for Head {
 
 impl View for Document {
     fn text(&self, page: &mut Page<'_>) {
+        if self.gates.is_empty() {
+            writeln!(page, "{}", page.context.empty("no gate has passed"));
+        }
         self.gates.iter().for_each(|gate| say_gate(gate, page));
         let word = match self.chain.ok {
             true => page.paint.green("whole"),

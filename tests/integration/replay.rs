@@ -337,7 +337,7 @@ fn the_advice_about_false_alarms_helps() {
         .save("s.jsonl");
     let text = replay(&sandbox, &[]).stdout();
     assert!(
-        text.ends_with("systems:\n  devt:\n    extra_names: [\"b.md\", \"a.md\"]\n"),
+        text.ends_with("systems:\n  devt:\n    extra_names: [\"a.md\", \"b.md\"]\n"),
         "{text}"
     );
     let settings = &text[text.find("systems:").unwrap()..];

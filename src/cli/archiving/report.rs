@@ -5,30 +5,47 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{Effect, Moved, Outcome, Outcomes};
+use super::{Effect, Job, Moved, Outcome};
 use crate::base::text;
 use crate::cli::output::{self, Page, Paint, View, writeln};
 use crate::cli::{Answer, CliContext};
-use crate::store::archive::Status;
+use crate::store::archive::{Kind, Status};
 
-/// The JSON document of `cleanup` and `sweep`.
+/// The JSON document about a site, or about all of them together.
 #[derive(Serialize)]
-pub(crate) struct Document<'o> {
+struct Document<'o> {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'o str>,
     dry_run: bool,
+    #[serde(flatten)]
+    of_reset: Option<OfReset<'o>>,
     archived: &'o [Moved],
     total_bytes_archived: u64,
     archive_path: Option<&'o str>,
 }
 
+/// The keys that devt's own command prints.
+#[derive(Serialize)]
+struct OfReset<'o> {
+    /// Names.
+    cleaned: Vec<&'o str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<&'o Moved>,
+    archived_to: Option<&'o str>,
+}
+
 impl<'o> Document<'o> {
-    pub(crate) fn of(outcome: &'o Outcome, effect: Effect) -> Self {
+    fn of(outcome: &'o Outcome, kind: Kind, effect: Effect) -> Self {
         Self {
             ok: outcome.ok(),
             reason: outcome.reason(),
             dry_run: effect == Effect::DryRun,
+            of_reset: (kind == Kind::Reset).then(|| OfReset {
+                cleaned: outcome.moved().map(|item| item.name.as_str()).collect(),
+                failed: outcome.failed().collect(),
+                archived_to: outcome.archive_path.as_deref(),
+            }),
             archived: &outcome.items,
             total_bytes_archived: outcome.total_bytes(),
             archive_path: outcome.archive_path.as_deref(),
@@ -37,48 +54,51 @@ impl<'o> Document<'o> {
 }
 
 #[derive(Serialize)]
-struct InSite<'o, D> {
+struct InSite<'o> {
     system: &'o str,
     state_dir: &'o str,
     #[serde(flatten)]
-    document: D,
+    document: Document<'o>,
 }
 
 /// What became of all sites: the flat document that devt's own command prints, of all of them
 /// together, and where there are several each under `sites` as well.
 #[derive(Serialize)]
-struct Report<'o, D> {
+struct Report<'o> {
     #[serde(flatten)]
-    total: Option<D>,
+    total: Document<'o>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sites: Option<Vec<InSite<'o, D>>>,
+    sites: Option<Vec<InSite<'o>>>,
     #[serde(skip)]
     outcomes: &'o [Outcome],
     #[serde(skip)]
     effect: Effect,
 }
 
-pub(crate) fn print<'o, D: Serialize>(
-    outcomes: &'o Outcomes,
-    effect: Effect,
-    document: impl Fn(&'o Outcome) -> D,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> Result<Answer> {
-    let Outcomes { sites, total } = outcomes;
-    let each = |outcome: &'o Outcome| InSite {
+/// Does the job, and prints what became of it.
+pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+    let outcomes = super::outcomes(job, context)?;
+    let total = Outcome::total(&outcomes);
+    let document = |outcome| Document::of(outcome, job.kind, job.effect);
+    let each = outcomes.iter().map(|outcome| InSite {
         system: &outcome.system,
         state_dir: &outcome.state_dir,
         document: document(outcome),
+    });
+    let report = match outcomes.as_slice() {
+        [one] => (document(one), None),
+        _ => (document(&total), Some(each.collect())),
     };
     let report = Report {
-        total: total.as_ref().or(sites.first()).map(&document),
-        sites: (sites.len() != 1).then(|| sites.iter().map(each).collect()),
-        outcomes: sites,
-        effect,
+        total: report.0,
+        sites: report.1,
+        outcomes: &outcomes,
+        effect: job.effect,
     };
     let answer = context.show(&report, out)?;
-    let errors = sites.iter().filter_map(|outcome| outcome.error.as_deref());
+    let errors = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.error.as_deref());
     let errors: Vec<&str> = errors.collect();
     if !errors.is_empty() {
         bail!("{}", errors.join("; "));
@@ -86,7 +106,7 @@ pub(crate) fn print<'o, D: Serialize>(
     Ok(answer)
 }
 
-impl<D: Serialize> View for Report<'_, D> {
+impl View for Report<'_> {
     fn text(&self, page: &mut Page<'_>) {
         let missing = match self.outcomes {
             [] => Some("state directory"),
@@ -97,10 +117,8 @@ impl<D: Serialize> View for Report<'_, D> {
             return writeln!(page, "no {} below `{}`", what, dir);
         }
         // Why nothing could be done somewhere is said on stderr.
-        let done = self
-            .outcomes
-            .iter()
-            .filter(|outcome| outcome.error.is_none());
+        let outcomes = self.outcomes.iter();
+        let done = outcomes.filter(|outcome| outcome.error.is_none());
         done.for_each(|outcome| say_outcome(outcome, self.effect, page));
         if self.effect == Effect::DryRun {
             writeln!(page, "nothing was changed");

@@ -2,85 +2,55 @@
 
 use crate::base::disk::bounded_read::read_text;
 use crate::cli::CliContext;
-use crate::contract::table::{Dir, Role, Row};
-use crate::settings::model::{Settings, SystemSettings};
+use crate::contract::table::Contract;
+use crate::project::registry::Registry;
+use crate::settings::model::Settings;
+use crate::systems::declared::DeclaredSystem;
 use crate::systems::system::{self, System};
 
 /// The word for rows that the program brings.
 pub(super) const BUILT_IN: &str = "built in";
 
-/// The settings files that there are, weakest first, each by itself.
+/// Each settings file that there is, weakest first, with what holds as far as it.
 pub(super) struct Origins(Vec<(String, Settings)>);
 
 impl Origins {
     pub(super) fn read(context: &CliContext<'_>) -> Self {
         let files = context.project.settings_files(context.env);
-        let files = files.into_iter().filter_map(|(layer, path)| {
+        let texts = files.into_iter().filter_map(|(layer, path)| {
             let text = read_text(&path).ok().flatten()?;
-            let settings =
-                Settings::resolve(&[(layer, &path, Ok(&text))], &system::known()).settings;
-            Some((path, settings))
+            Some((layer, path, text))
         });
-        Self(files.collect())
-    }
-
-    /// A row that the system's own table does not hold stands in the settings.
-    pub(super) fn of_row(&self, system: &dyn System, row: &Row<'_>) -> String {
-        let built_in = system.contract().rows.iter();
-        let is_built_in = built_in
-            .filter(|known| known.bucket == row.bucket)
-            .any(|known| known.title() == row.title());
-        let adds = |own: &SystemSettings| {
-            let mut globs = own.extra_globs.iter();
-            own.extra_names.iter().any(|name| name == row.title())
-                || globs.any(|glob| glob.as_str() == row.title())
-        };
-        self.of(system, is_built_in, adds)
-    }
-
-    pub(super) fn of_dir(&self, system: &dyn System, dir: &Dir<'_>) -> String {
-        let is_built_in = system
-            .contract()
-            .dirs
+        let texts: Vec<_> = texts.collect();
+        let read = texts
             .iter()
-            .any(|known| known.path == dir.path);
-        let adds = |own: &SystemSettings| {
-            let mut added = own.subdirectories.iter();
-            added.any(|path| path.trim_matches('/') == dir.path)
-        };
-        self.of(system, is_built_in, adds)
+            .map(|(layer, path, text)| (*layer, &**path, Ok(&**text)));
+        let read: Vec<_> = read.collect();
+        let known = system::known();
+        let up_to = |at: usize| Settings::resolve(&read[..=at], &known).settings;
+        let files = texts.iter().enumerate();
+        Self(
+            files
+                .map(|(at, (_, path, _))| (path.clone(), up_to(at)))
+                .collect(),
+        )
     }
 
-    pub(super) fn of_role(&self, system: &dyn System, role: &Role<'_>) -> String {
-        let adds = |own: &SystemSettings| own.roles.get(role.agent).is_some_and(|r| r == role.role);
-        let mut built_in = system.contract().roles.iter();
-        let is_built_in =
-            built_in.any(|known| (known.agent, known.role) == (role.agent, role.role));
-        self.of(system, is_built_in, adds)
-    }
-
-    fn of(
-        &self,
-        system: &dyn System,
-        is_built_in: bool,
-        adds: impl Fn(&SystemSettings) -> bool,
-    ) -> String {
+    /// The first file with which the contract has it, unless the program's own has.
+    pub(super) fn of(&self, system: &dyn System, has: impl Fn(&Contract<'_>) -> bool) -> String {
         let id = system.id();
-        let declares = |own: &SystemSettings| own.declared.is_some();
-        let added = self.last(|settings| adds(settings.system(id)));
-        let declared = || self.last(|settings| declares(settings.system(id)));
-        match added.filter(|_| !is_built_in).or_else(declared) {
-            Some(path) => path.to_owned(),
-            None if is_built_in => BUILT_IN.to_owned(),
-            None => "the settings".to_owned(),
+        if system::by_id(id).is_some_and(|built_in| has(built_in.contract())) {
+            return BUILT_IN.to_owned();
         }
-    }
-
-    /// The strongest file that says so.
-    fn last(&self, says: impl Fn(&Settings) -> bool) -> Option<&str> {
-        let mut files = self.0.iter().rev();
-        files
-            .find(|(_, settings)| says(settings))
-            .map(|(path, _)| path.as_str())
+        let adds = |settings: &Settings| {
+            let declared = DeclaredSystem::all(settings);
+            let registry = Registry::complete(settings, &declared);
+            registry
+                .get(id)
+                .is_some_and(|governed| has(&governed.contract))
+        };
+        let mut files = self.0.iter();
+        let file = files.find(|(_, settings)| adds(settings));
+        file.map_or("the settings", |(path, _)| path).to_owned()
     }
 }

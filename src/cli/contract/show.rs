@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use clap::ValueHint;
 use serde::Serialize;
 
 use super::origin::{BUILT_IN, Origins};
@@ -25,7 +26,7 @@ use crate::systems::system::System;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// A state directory [default: the contract of every system]
-    #[arg(value_name = "SITE")]
+    #[arg(value_name = "SITE", value_hint = ValueHint::DirPath)]
     site: Option<String>,
 }
 
@@ -207,7 +208,9 @@ fn show(
                 } else {
                     dir.kind
                 }),
-                from: origins.of_dir(system, dir),
+                from: origins.of(system, |contract| {
+                    contract.dirs.iter().any(|known| known.path == dir.path)
+                }),
             })
             .collect(),
         roles: contract
@@ -216,7 +219,10 @@ fn show(
             .map(|role| Role {
                 agent: role.agent.to_owned(),
                 role: role.role.to_owned(),
-                from: origins.of_role(system, role),
+                from: origins.of(system, |contract| {
+                    let mut roles = contract.roles.iter();
+                    roles.any(|known| (known.agent, known.role) == (role.agent, role.role))
+                }),
             })
             .collect(),
         fallback: contract.fallback.map(str::to_owned),
@@ -250,7 +256,10 @@ fn shown_row(row: &table::Row<'_>, system: &dyn System, origins: &Origins) -> Ro
         purpose: row.purpose.to_owned(),
         readers: row.readers.to_owned(),
         at_reset: row.at_reset,
-        from: origins.of_row(system, row),
+        from: origins.of(system, |contract| {
+            let mut rows = contract.rows.iter();
+            rows.any(|known| (known.bucket, known.title()) == (row.bucket, row.title()))
+        }),
     }
 }
 

@@ -4,15 +4,16 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use serde::Serialize;
-use serde_json::json;
+use clap::ValueHint;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::base::disk::bounded_read;
 use crate::base::text;
 use crate::cli::output::{Page, View, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::contract::denial::DenyCode;
-use crate::formats::yaml::{self, Value};
+use crate::formats::yaml;
 use crate::guard::decision::Ruling;
 use crate::guard::{judge, message};
 use crate::host::event::{Event, Tool};
@@ -23,47 +24,43 @@ use crate::project::roots::Project;
 pub(super) struct Args {
     /// YAML: a list of `{path, agent?, tool?, content?, expect}` or `{command, agent?, expect}`;
     /// `expect` is allow, warn, deny or a deny code; paths are relative to the project
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: String,
 }
 
-/// The keys of a test.
-const KEYS: [&str; 6] = ["path", "command", "agent", "tool", "content", "expect"];
-
 /// One expectation.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Test {
-    subject: Subject,
+    path: Option<String>,
+    command: Option<String>,
     agent: Option<String>,
+    tool: Option<String>,
+    content: Option<String>,
     expect: Expect,
 }
 
-#[derive(Debug)]
-enum Subject {
-    File {
-        path: String,
-        tool: String,
-        content: Option<String>,
-    },
-    Command(String),
-}
-
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
 enum Expect {
     Ruling(Ruling),
     Code(DenyCode),
 }
 
-impl Expect {
-    fn parse(text: &str) -> Result<Self> {
-        if let Some(ruling) = Ruling::parse(text) {
+impl TryFrom<String> for Expect {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if let Some(ruling) = Ruling::parse(&text) {
             return Ok(Self::Ruling(ruling));
         }
-        let code = DenyCode::expect(text);
+        let code = DenyCode::expect(&text);
         code.map(Self::Code)
-            .map_err(|codes| anyhow!("`expect: {text}` is none of allow, warn, deny; {codes}"))
+            .map_err(|codes| format!("`expect: {text}` is none of allow, warn, deny; {codes}"))
     }
+}
 
+impl Expect {
     fn as_str(self) -> &'static str {
         match self {
             Self::Ruling(ruling) => ruling.as_str(),
@@ -101,14 +98,20 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     let bytes = File::open(&args.file).and_then(|file| bounded_read::read_any(file, MAX_BYTES));
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
     let text = text.with_context(|| format!("could not read `{}`", args.file))?;
-    let tests = parse(&text).with_context(|| format!("`{}` is no table of tests", args.file))?;
+    let tests = yaml::parse_as::<Vec<Test>>(&text).map_err(anyhow::Error::msg);
+    let tests = tests.with_context(|| format!("`{}` is no table of tests", args.file))?;
+    if tests.is_empty() {
+        bail!("`{}` holds no tests", args.file);
+    }
     let main = &context.project.main.dir;
     let world = Context {
         project: Project::discover(Some(main), context.env, &context.cwd),
         cwd: main.clone(),
         ..context.world()
     };
-    let rows = tests.iter().map(|test| judge(test, &world));
+    let numbered = tests.iter().enumerate();
+    let rows =
+        numbered.map(|(at, test)| judge(test, &world).with_context(|| format!("test {}", at + 1)));
     let rows: Vec<Row> = rows.collect::<Result<_>>()?;
     let failed = rows.iter().filter(|row| !row.ok).count();
     let document = Document {
@@ -119,74 +122,37 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     context.show(&document, out)
 }
 
-fn parse(text: &str) -> Result<Vec<Test>> {
-    let value = yaml::parse(text).map_err(|error| anyhow!(error))?;
-    let tests = value.as_sequence().context("it is not a list")?;
-    if tests.is_empty() {
-        bail!("it is empty");
-    }
-    let numbered = tests.iter().enumerate();
-    let tests = numbered.map(|(at, test)| one(test).with_context(|| format!("test {}", at + 1)));
-    tests.collect()
-}
-
-fn one(test: &Value) -> Result<Test> {
-    let keys = test.as_mapping().context("it is not a mapping")?.keys();
-    for key in keys.map(|key| key.as_str().unwrap_or_default()) {
-        if !KEYS.contains(&key) {
-            bail!("unknown key `{key}`; the keys are {}", KEYS.join(", "));
+/// The tool, its input, and the path or the command.
+fn call(test: &Test) -> Result<(&str, Value, &str)> {
+    let path = match (&test.path, &test.command) {
+        (Some(path), None) => path,
+        (None, Some(_)) if test.tool.is_some() || test.content.is_some() => {
+            bail!("`tool` and `content` go with `path`, not with `command`")
         }
-    }
-    let text = |key: &str| match test.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(anyhow!("`{key}` is not a text; put it in quotes")),
-    };
-    let subject = match (text("path")?, text("command")?) {
-        (Some(path), None) => Subject::File {
-            path,
-            tool: text("tool")?.unwrap_or_else(|| "Write".to_owned()),
-            content: text("content")?,
-        },
-        (None, Some(command)) if text("tool")?.or(text("content")?).is_none() => {
-            Subject::Command(command)
-        }
-        (None, Some(_)) => bail!("`tool` and `content` go with `path`, not with `command`"),
+        (None, Some(command)) => return Ok(("Bash", json!({ "command": command }), command)),
         _ => bail!("it needs either `path` or `command`"),
     };
-    let expect = text("expect")?.context("`expect` is missing")?;
-    Ok(Test {
-        subject,
-        agent: text("agent")?.filter(|agent| agent != "main"),
-        expect: Expect::parse(&expect)?,
-    })
+    let tool = test.tool.as_deref().unwrap_or("Write");
+    let key = match Tool::parse(tool) {
+        Tool::Write | Tool::Edit | Tool::MultiEdit => "file_path",
+        Tool::NotebookEdit => "notebook_path",
+        Tool::Mcp(_) => "path",
+        Tool::Shell(_) | Tool::Agent | Tool::Handback | Tool::Other => {
+            bail!("`tool: {tool}` writes no file by its path")
+        }
+    };
+    let mut input = json!({ key: path });
+    if let Some(content) = &test.content {
+        input["content"] = content.as_str().into();
+    }
+    Ok((tool, input, path))
 }
 
 fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
-    let (tool, input, subject) = match &test.subject {
-        Subject::Command(command) => ("Bash", json!({ "command": command }), command),
-        Subject::File {
-            path,
-            tool,
-            content,
-        } => {
-            let key = match Tool::parse(tool) {
-                Tool::Write | Tool::Edit | Tool::MultiEdit => "file_path",
-                Tool::NotebookEdit => "notebook_path",
-                Tool::Mcp(_) => "path",
-                Tool::Shell(_) | Tool::Agent | Tool::Handback | Tool::Other => {
-                    bail!("`tool: {tool}` writes no file by its path")
-                }
-            };
-            let mut input = json!({ key: path });
-            if let Some(content) = content {
-                input["content"] = content.as_str().into();
-            }
-            (tool.as_str(), input, path)
-        }
-    };
+    let (tool, input, subject) = call(test)?;
+    let agent = test.agent.as_deref().filter(|agent| *agent != "main");
     let event = json!({
-        "hook_event_name": "PreToolUse", "cwd": world.cwd, "agent_type": test.agent, "agent_id": test.agent,
+        "hook_event_name": "PreToolUse", "cwd": world.cwd, "agent_type": agent, "agent_id": agent,
         "tool_name": tool, "tool_input": input,
     });
     let bytes = event.to_string();
@@ -199,8 +165,8 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
             Expect::Code(code) => ruling == Ruling::Deny && rule == Some(code),
             Expect::Ruling(expected) => ruling == expected,
         },
-        subject: subject.clone(),
-        agent: test.agent.clone().unwrap_or_else(|| "main".to_owned()),
+        subject: subject.to_owned(),
+        agent: agent.unwrap_or("main").to_owned(),
         expect: test.expect.as_str(),
         decision: ruling,
         code: rule,

@@ -181,21 +181,7 @@ impl Trial {
             page,
             "Which of these names should exist? Add them to `.claude/statewarden.yaml`:"
         );
-        writeln!(page, "  systems:");
-        for (system, names) in &self.unknown_names {
-            let names: Vec<_> = names.iter().map(|name| yaml_text(name)).collect();
-            writeln!(page, "    {}:", system);
-            writeln!(page, "      extra_names: [{}]", names.join(", "));
-        }
-    }
-}
-
-/// A name as YAML reads it; a plain one without quotes.
-fn yaml_text(name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
-    match name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(is_plain) {
-        true => name.to_owned(),
-        false => serde_json::to_string(name).unwrap_or_default(),
+        page.extra_names(&self.unknown_names);
     }
 }
 

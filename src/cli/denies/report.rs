@@ -7,7 +7,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use collect::{Findings, Row};
+use clap::ValueHint;
+use collect::{Findings, Funnel, Row};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ const SHOWN: u32 = 10_000;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The file to write; an old one is replaced
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     html: String,
 }
 
@@ -39,10 +40,8 @@ struct Written {
     html: String,
     denies: u64,
     shown: usize,
-    recovered: u64,
-    recovered_inferred: u64,
-    refused_again: u64,
-    open: u64,
+    #[serde(flatten)]
+    funnel: Funnel,
 }
 
 /// What the page's script gets.
@@ -85,7 +84,7 @@ pub(super) fn run(
         made: clock::seconds(context.now),
         version: env!("CARGO_PKG_VERSION"),
         filter: query.in_words(),
-        denied: findings.denied(),
+        denied: findings.funnel.denied(),
         total: findings.total,
         last_heartbeat: findings.last_heartbeat.as_deref(),
         records: &findings.records,
@@ -108,12 +107,9 @@ pub(super) fn run(
     }
     write_through(&path, &page).with_context(|| format!("could not write `{file}`"))?;
     let written = Written {
-        denies: findings.denied(),
+        denies: findings.funnel.denied(),
         shown: findings.records.len(),
-        recovered: findings.funnel.recovered,
-        recovered_inferred: findings.funnel.inferred,
-        refused_again: findings.funnel.again,
-        open: findings.funnel.open,
+        funnel: findings.funnel,
         html: file,
     };
     context.show(&written, out)

@@ -94,27 +94,20 @@ impl Tally {
 
     fn add(&mut self, entry: &Entry<'_>) {
         self.total += 1;
-        let key = self.by.key(entry);
         let ts = entry.ts.as_ref();
-        match self.groups.get_mut(key.as_ref()) {
-            Some(group) => {
-                group.count += 1;
-                if ts < group.first.as_str() {
-                    ts.clone_into(&mut group.first);
-                }
-                if ts > group.last.as_str() {
-                    ts.clone_into(&mut group.last);
-                }
-            }
-            None => {
-                let group = Group {
-                    key: key.clone().into_owned(),
-                    count: 1,
-                    first: ts.to_owned(),
-                    last: ts.to_owned(),
-                };
-                self.groups.insert(key.into_owned(), group);
-            }
+        let group = self.groups.entry(self.by.key(entry).into_owned());
+        let group = group.or_insert_with_key(|key| Group {
+            key: key.clone(),
+            count: 0,
+            first: ts.to_owned(),
+            last: ts.to_owned(),
+        });
+        group.count += 1;
+        if ts < group.first.as_str() {
+            ts.clone_into(&mut group.first);
+        }
+        if ts > group.last.as_str() {
+            ts.clone_into(&mut group.last);
         }
     }
 

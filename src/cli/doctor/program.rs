@@ -211,7 +211,7 @@ fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
                 _ => ("program-fails", format!("fails: {e}")),
             };
             let what = format!(
-                "`{path}` is wired, but {why}: every call of a tool in its matcher is refused"
+                "`{path}` is wired, but {why}: every call of a tool in its matcher is denied"
             );
             return vec![Finding::error(id, what, again)];
         }
@@ -254,17 +254,17 @@ fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
     match (is_denial(&denied), is_silent) {
         (true, true) => Finding::info(
             "live-test",
-            format!("`{path}` refuses `.devt/state/notes.md` and lets `scratchpad.md` pass"),
+            format!("`{path}` denies `.devt/state/notes.md` and lets `scratchpad.md` pass"),
         ),
         (false, _) if subject.settings.settings.mode_of(devt::ID) != Mode::Enforce => {
             Finding::info(
                 "live-test",
-                format!("`{path}` refuses nothing: the settings say so"),
+                format!("`{path}` denies nothing: the settings say so"),
             )
         }
         (false, _) => {
             let what = format!(
-                "`{path}` did not refuse `.devt/state/notes.md` as it should: {}",
+                "`{path}` did not deny `.devt/state/notes.md` as it should: {}",
                 shown(&denied)
             );
             let fix = match denied.code {

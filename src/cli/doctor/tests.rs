@@ -119,9 +119,9 @@ fn a_program_that_does_not_guard_is_found_out() {
     let denies_all = format!("echo '{DENY}'");
     let noisy = format!("case $event in *notes.md*) echo hello; echo '{DENY}' ;; esac");
     let cases = [
-        ("exit 0", "did not refuse"),
+        ("exit 0", "did not deny"),
         (denies_all.as_str(), "does not let"),
-        (noisy.as_str(), "did not refuse"),
+        (noisy.as_str(), "did not deny"),
         ("echo broken >&2; exit 3", "exit 3, `broken`"),
         ("kill -9 $$", "a signal"),
         ("echo not installed >&2; exit 2", "exit 2, `not installed`"),

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::tally::{Leads, Refused, Report, Then, TranscriptPlace};
+use super::tally::{DeniedCall, Report, Then, TranscriptPlace};
 use crate::base::actor::{Actor, UNKNOWN_AGENT};
 use crate::base::disk::bounded_read::{self, read_text};
 use crate::base::disk::cache::DirCache;
@@ -130,7 +130,7 @@ struct Reader<'r> {
     beside: Option<Option<String>>,
     /// Whether a path falls to a system; the disk is asked once for each.
     in_sites: HashMap<String, bool>,
-    /// Refused calls whose result is still to come, by id: a place in the report.
+    /// Denied calls whose result is still to come, by id: a place in the report.
     waiting: HashMap<String, usize>,
     report: Report,
 }
@@ -154,17 +154,17 @@ impl Reader<'_> {
     /// A call that was refused then has a result that says so.
     fn results(&mut self, line: &Line<'_>) {
         for id in line.failed() {
-            let Some(first) = self.waiting.remove(id) else {
+            let Some(at) = self.waiting.remove(id) else {
                 continue;
             };
-            let of_call = self.report.refused[first..].iter_mut();
-            for refused in of_call.take_while(|refused| refused.call_id == id) {
-                refused.then = Then::Refused;
-                // An edit that was refused was no use of the file.
-                let key = (refused.session.clone(), refused.path.clone());
-                let used = self.report.used.get(&key);
-                if used.is_some_and(|used| used.line == refused.at.line) {
-                    self.report.used.remove(&key);
+            let Report { denied, used, .. } = &mut self.report;
+            let call = &mut denied[at];
+            call.then = Then::Refused;
+            for denial in &call.denials {
+                // An edit that was denied was no use of the file.
+                let key = (call.session.clone(), denial.path.clone());
+                if used.get(&key).is_some_and(|it| it.line == call.at.line) {
+                    used.remove(&key);
                 }
             }
         }
@@ -174,23 +174,26 @@ impl Reader<'_> {
         self.enter(&path::slashed(line.cwd.as_str()));
         for block in line.calls() {
             self.report.calls += 1;
-            let Some(reach) = Reach::of(block.name.as_str()) else {
-                continue;
-            };
             let call = Made {
                 line,
                 number,
                 block,
                 input: block.arguments(),
             };
-            match self.concern(reach, &call.input) {
-                Some(About::Reading(path)) => self.note_use(&call, &path),
-                Some(About::Editing(path)) => {
-                    self.note_use(&call, &path);
-                    self.judge(&call);
+            let Some((use_of_it, file)) = named(block.name.as_str(), &call.input) else {
+                continue;
+            };
+            if let Some(file) = file {
+                let path = absolute(file, &self.cwd, &self.around.env);
+                if file.is_empty() || !self.is_in_site(&path) {
+                    continue;
                 }
-                Some(About::Writing) => self.judge(&call),
-                None => {}
+                if use_of_it != Use::Writes {
+                    self.note_use(&call, &path);
+                }
+            }
+            if use_of_it != Use::Reads {
+                self.judge(&call);
             }
         }
     }
@@ -217,23 +220,6 @@ impl Reader<'_> {
             "" => Some(beside.clone().unwrap_or(UNKNOWN_AGENT.to_owned())),
             agent => Some(agent.to_owned()),
         }
-    }
-
-    /// Why a call is looked at, told from its path.
-    fn concern(&mut self, reach: Reach, input: &Input<'_>) -> Option<About> {
-        let (path, about): (_, fn(String) -> About) = match reach {
-            Reach::Any => return Some(About::Writing),
-            Reach::Writes => (&input.file_path, |_| About::Writing),
-            Reach::Edits => (&input.file_path, About::Editing),
-            Reach::EditsNotebook => (&input.notebook_path, About::Editing),
-            Reach::Reads => (&input.file_path, About::Reading),
-            Reach::Searches => (&input.path, About::Reading),
-        };
-        if path.as_str().is_empty() {
-            return None;
-        }
-        let path = absolute(path.as_str(), &self.cwd, &self.around.env);
-        self.is_in_site(&path).then(|| about(path))
     }
 
     fn is_in_site(&mut self, path: &str) -> bool {
@@ -300,33 +286,28 @@ impl Reader<'_> {
             }
             Decision::Deny(denials) => {
                 let denials: Vec<Denial> = denials.into_iter().filter(wanted).collect();
-                self.refuse(denials, &event.actor(), call);
+                self.note_denied(denials, &event.actor(), call);
             }
         }
     }
 
-    fn refuse(&mut self, denials: Vec<Denial>, actor: &Actor, call: &Made<'_, '_>) {
-        let id = call.block.id.as_str();
-        if !denials.is_empty() && !id.is_empty() {
-            let place = self.report.refused.len();
-            self.waiting.insert(id.to_owned(), place);
+    fn note_denied(&mut self, denials: Vec<Denial>, actor: &Actor, call: &Made<'_, '_>) {
+        let id = call.block.id.as_str().to_owned();
+        if denials.is_empty() {
+            return;
         }
-        for (at, denial) in denials.into_iter().enumerate() {
-            self.report.refused.push(Refused {
-                session: call.line.session.as_str().to_owned(),
-                call_id: id.to_owned(),
-                rule: denial.code,
-                system: denial.system,
-                name: denial.entry,
-                suggestion: denial.suggestion,
-                path: denial.path,
-                leads: if at == 0 { Leads::Call } else { Leads::Further },
-                at: call.moment(),
-                agent: actor.as_str().to_owned(),
-                what: call.what(),
-                then: Then::Ran,
-            });
+        if !id.is_empty() {
+            self.waiting.insert(id.clone(), self.report.denied.len());
         }
+        self.report.denied.push(DeniedCall {
+            session: call.line.session.as_str().to_owned(),
+            id,
+            at: call.moment(),
+            agent: actor.as_str().to_owned(),
+            what: call.what(),
+            then: Then::Ran,
+            denials,
+        });
     }
 
     /// The guard's decision; `None` where today's disk keeps it from one. Only a
@@ -361,38 +342,28 @@ impl Reader<'_> {
     }
 }
 
-/// What a tool can do to files, and which argument names the file.
-#[derive(Clone, Copy)]
-enum Reach {
-    Writes,
-    Edits,
-    EditsNotebook,
+/// What a call does with a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
     Reads,
-    Searches,
-    /// Files that no argument needs to name: those of commands and servers.
-    Any,
+    /// To change what it holds, so that it was of use.
+    Edits,
+    Writes,
 }
 
-impl Reach {
-    /// `None`: the tool leaves files alone.
-    fn of(tool: &str) -> Option<Self> {
-        Some(match (Tool::parse(tool), tool) {
-            (Tool::Write, _) => Self::Writes,
-            (Tool::Edit | Tool::MultiEdit, _) => Self::Edits,
-            (Tool::NotebookEdit, _) => Self::EditsNotebook,
-            (Tool::Shell(_) | Tool::Mcp(_), _) => Self::Any,
-            (Tool::Other, "Read") => Self::Reads,
-            (Tool::Other, "Grep") => Self::Searches,
-            (Tool::Agent | Tool::Handback | Tool::Other, _) => return None,
-        })
-    }
-}
-
-/// Why a call is looked at; a path is absolute.
-enum About {
-    Reading(String),
-    Editing(String),
-    Writing,
+/// What a tool does, and the argument that names the file; those of commands and servers are
+/// named by none. `None`: the tool leaves files alone.
+fn named<'i>(tool: &str, input: &'i Input<'_>) -> Option<(Use, Option<&'i str>)> {
+    let (use_of_it, file) = match (Tool::parse(tool), tool) {
+        (Tool::Shell(_) | Tool::Mcp(_), _) => return Some((Use::Writes, None)),
+        (Tool::Write, _) => (Use::Writes, &input.file_path),
+        (Tool::Edit | Tool::MultiEdit, _) => (Use::Edits, &input.file_path),
+        (Tool::NotebookEdit, _) => (Use::Edits, &input.notebook_path),
+        (Tool::Other, "Read") => (Use::Reads, &input.file_path),
+        (Tool::Other, "Grep") => (Use::Reads, &input.path),
+        (Tool::Agent | Tool::Handback | Tool::Other, _) => return None,
+    };
+    Some((use_of_it, Some(file.as_str())))
 }
 
 /// A call as its line tells it.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::contract::denial::DenyCode;
+use crate::contract::denial::{Denial, DenyCode};
 
 /// Examples kept for each row.
 const EXAMPLES: usize = 3;
@@ -19,34 +19,21 @@ pub(super) struct Report {
     pub(super) calls: u64,
     pub(super) warned: u64,
     pub(super) unreadable_lines: u64,
-    pub(super) refused: Vec<Refused>,
+    pub(super) denied: Vec<DeniedCall>,
     /// The last reading or editing of each path in a site, by session and path.
     pub(super) used: HashMap<(String, String), TranscriptPlace>,
 }
 
-/// One call that would be refused, for each of its denials.
-pub(super) struct Refused {
+/// One call that would be denied.
+pub(super) struct DeniedCall {
     pub(super) session: String,
-    pub(super) call_id: String,
-    pub(super) rule: DenyCode,
-    pub(super) system: String,
-    pub(super) name: String,
-    pub(super) suggestion: Option<String>,
-    /// The refused path, absolute.
-    pub(super) path: String,
-    pub(super) leads: Leads,
+    pub(super) id: String,
     pub(super) at: TranscriptPlace,
     pub(super) agent: String,
     /// The path or the command, as the call wrote it.
     pub(super) what: String,
     pub(super) then: Then,
-}
-
-/// Whether a denial is the first of its call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leads {
-    Call,
-    Further,
+    pub(super) denials: Vec<Denial>,
 }
 
 /// What became of the call at the time.
@@ -130,7 +117,7 @@ impl Document {
         let warned = reports.iter().map(|report| report.warned).sum();
         let unreadable_lines = reports.iter().map(|report| report.unreadable_lines).sum();
         let mut used: HashMap<(String, String), (usize, TranscriptPlace)> = HashMap::new();
-        let mut refused = Vec::new();
+        let mut denied = Vec::new();
         let mut copies = HashSet::new();
         for (file, report) in reports.into_iter().enumerate() {
             for (key, moment) in report.used {
@@ -140,55 +127,44 @@ impl Document {
                     used.insert(key, (file, moment));
                 }
             }
-            let own = report.refused.into_iter().map(|refused| (file, refused));
+            let own = report.denied.into_iter().map(|call| (file, call));
             // A session that was forked starts with a copy of the other's lines.
-            refused.extend(own.filter(|(_, refused)| {
-                refused.call_id.is_empty()
-                    || copies.insert((
-                        refused.call_id.clone(),
-                        refused.at.timestamp.clone(),
-                        refused.path.clone(),
-                    ))
+            denied.extend(own.filter(|(_, call)| {
+                call.id.is_empty() || copies.insert((call.id.clone(), call.at.timestamp.clone()))
             }));
         }
-        let candidates = candidates(files, &refused, &used);
-        let leading = |then: fn(Then) -> bool| {
-            let calls = refused.iter().map(|(_, refused)| refused);
-            calls
-                .filter(|refused| refused.leads == Leads::Call && then(refused.then))
-                .count() as u64
-        };
+        let then = denied.iter().map(|(_, call)| call.then);
+        let already_refused = then.filter(|then| *then == Then::Refused).count() as u64;
         Self {
             files: n_files,
             calls,
-            refused_calls: leading(|_| true),
-            already_refused: leading(|then| then == Then::Refused),
+            refused_calls: denied.len() as u64,
+            already_refused,
             warned,
             unreadable_lines,
-            false_alarm_candidates: candidates,
-            refused: rows(files, refused),
+            false_alarm_candidates: candidates(files, &denied, &used),
+            refused: rows(files, &denied),
         }
     }
 }
 
 /// The denials by rule, system and name, most frequent first.
-fn rows(files: &[PathBuf], refused: Vec<(usize, Refused)>) -> Vec<Row> {
-    let mut places: HashMap<(&str, String, String), usize> = HashMap::new();
+fn rows(files: &[PathBuf], denied: &[(usize, DeniedCall)]) -> Vec<Row> {
+    let mut places: HashMap<(&str, &str, &str), usize> = HashMap::new();
     let mut rows: Vec<Row> = Vec::new();
-    for (file, refused) in refused {
-        let key = (
-            refused.rule.as_str(),
-            refused.system.clone(),
-            refused.name.clone(),
-        );
+    let calls = denied.iter();
+    let denials =
+        calls.flat_map(|(file, call)| call.denials.iter().map(move |it| (file, call, it)));
+    for (file, call, denial) in denials {
+        let key = (denial.code.as_str(), &*denial.system, &*denial.entry);
         let at = *places.entry(key).or_insert_with(|| {
             rows.push(Row {
-                code: refused.rule,
-                rule: refused.rule,
-                system: refused.system,
-                name: refused.name,
+                code: denial.code,
+                rule: denial.code,
+                system: denial.system.clone(),
+                name: denial.entry.clone(),
                 count: 0,
-                suggestion: refused.suggestion,
+                suggestion: denial.suggestion.clone(),
                 examples: Vec::new(),
             });
             rows.len() - 1
@@ -197,12 +173,12 @@ fn rows(files: &[PathBuf], refused: Vec<(usize, Refused)>) -> Vec<Row> {
         row.count += 1;
         if row.examples.len() < EXAMPLES {
             row.examples.push(Example {
-                file: shown(&files[file]),
-                line: refused.at.line,
-                timestamp: refused.at.timestamp,
-                agent: refused.agent,
-                tool: refused.at.tool,
-                what: refused.what,
+                file: shown(&files[*file]),
+                line: call.at.line,
+                timestamp: call.at.timestamp.clone(),
+                agent: call.agent.clone(),
+                tool: call.at.tool.clone(),
+                what: call.what.clone(),
             });
         }
     }
@@ -210,40 +186,39 @@ fn rows(files: &[PathBuf], refused: Vec<(usize, Refused)>) -> Vec<Row> {
     rows
 }
 
-/// Names that a call used after one that would be refused today and ran then,
+/// Names that a call used after one that would be denied today and ran then,
 /// each path once.
 fn candidates(
     files: &[PathBuf],
-    refused: &[(usize, Refused)],
+    denied: &[(usize, DeniedCall)],
     used: &HashMap<(String, String), (usize, TranscriptPlace)>,
 ) -> Vec<Candidate> {
-    let mut seen = HashSet::new();
-    let about_names = refused
-        .iter()
-        .filter(|(_, refused)| refused.then == Then::Ran && refused.rule.is_about_names());
-    about_names
-        .filter_map(|(file, refused)| {
-            let key = (refused.session.clone(), refused.path.clone());
-            let (used_in, moment) = used.get(&key)?;
-            let later = match moment.timestamp.cmp(&refused.at.timestamp) {
+    let (mut seen, mut candidates) = (HashSet::new(), Vec::new());
+    for (file, call) in denied.iter().filter(|(_, call)| call.then == Then::Ran) {
+        for denial in call.denials.iter().filter(|it| it.code.is_about_names()) {
+            let key = (call.session.clone(), denial.path.clone());
+            let Some((used_in, moment)) = used.get(&key) else {
+                continue;
+            };
+            let later = match moment.timestamp.cmp(&call.at.timestamp) {
                 Ordering::Greater => true,
-                Ordering::Equal => used_in == file && moment.line > refused.at.line,
+                Ordering::Equal => used_in == file && moment.line > call.at.line,
                 Ordering::Less => false,
             };
-            if !later || !seen.insert((&refused.system, &refused.path)) {
-                return None;
+            if later && seen.insert((&denial.system, &denial.path)) {
+                candidates.push(Candidate {
+                    code: denial.code,
+                    rule: denial.code,
+                    system: denial.system.clone(),
+                    name: denial.entry.clone(),
+                    path: denial.path.clone(),
+                    refused: place(&files[*file], &call.at),
+                    used: place(&files[*used_in], moment),
+                });
             }
-            Some(Candidate {
-                code: refused.rule,
-                rule: refused.rule,
-                system: refused.system.clone(),
-                name: refused.name.clone(),
-                path: refused.path.clone(),
-                refused: place(&files[*file], &refused.at),
-                used: place(&files[*used_in], moment),
-            })
-        })
-        .collect()
+        }
+    }
+    candidates
 }
 
 fn place(file: &Path, moment: &TranscriptPlace) -> Place {

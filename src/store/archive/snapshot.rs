@@ -28,15 +28,18 @@ pub struct Snapshot {
 }
 
 /// An entry that a snapshot holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct Held {
     /// As it was called in the site.
     pub name: String,
     /// Relative to the snapshot.
+    #[serde(skip)]
     pub(super) place: PathBuf,
     /// Relative to the site.
+    #[serde(skip)]
     pub(super) home: PathBuf,
     pub size: u64,
+    #[serde(rename = "mtime", serialize_with = "crate::base::clock::as_millis")]
     pub modified: DateTime<Utc>,
     pub is_dir: bool,
     /// Why it was moved away, where the manifest says so.

@@ -58,19 +58,12 @@ pub(super) struct Row {
     /// A place among the page's rows of contracts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) contract: Option<usize>,
+    /// The agent's tries at the file in the session.
     #[serde(skip)]
-    thread: Thread,
+    thread: String,
 }
 
-/// One agent's tries at one file in one session.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Thread {
-    session: String,
-    agent: String,
-    file: String,
-}
-
-/// How such tries went.
+/// How one agent's tries at one file in one session went.
 #[derive(Debug, Default)]
 struct Tries {
     refused: u64,
@@ -83,12 +76,20 @@ struct Tries {
 }
 
 /// Where the denials went; the four parts add up to all.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Funnel {
-    pub(super) recovered: u64,
-    pub(super) inferred: u64,
-    pub(super) again: u64,
-    pub(super) open: u64,
+    recovered: u64,
+    #[serde(rename = "recovered_inferred")]
+    inferred: u64,
+    #[serde(rename = "refused_again")]
+    again: u64,
+    open: u64,
+}
+
+impl Funnel {
+    pub(super) fn denied(&self) -> u64 {
+        self.recovered + self.inferred + self.again + self.open
+    }
 }
 
 pub(super) struct Findings {
@@ -103,7 +104,7 @@ pub(super) struct Findings {
 impl Findings {
     pub(super) fn collect(query: &Query, shown: u32, context: &CliContext<'_>) -> Result<Self> {
         let (recoveries, last_heartbeat) = read_events(context)?;
-        let mut threads: HashMap<Thread, Tries> = HashMap::new();
+        let mut threads: HashMap<String, Tries> = HashMap::new();
         let mut newest = TopN::new(Some(shown));
         let read = super::super::each_record(query, context, &mut |entry, _| {
             let recovery = recoveries.get(entry.id.as_ref());
@@ -111,7 +112,7 @@ impl Findings {
                 Some(_) => Outcome::Recovered,
                 None => Outcome::Open,
             });
-            let thread = Thread::of(entry);
+            let thread = thread(entry);
             if let Some(outcome) = outcome {
                 let tries = threads.entry(thread.clone()).or_default();
                 tries.add(entry, outcome);
@@ -134,16 +135,6 @@ impl Findings {
             records,
         })
     }
-
-    pub(super) fn denied(&self) -> u64 {
-        let Funnel {
-            recovered,
-            inferred,
-            again,
-            open,
-        } = &self.funnel;
-        recovered + inferred + again + open
-    }
 }
 
 /// When the denials with a recorded recovery were recovered, by their ids; and the last heartbeat.
@@ -161,18 +152,12 @@ fn read_events(context: &CliContext<'_>) -> Result<(HashMap<String, String>, Opt
     Ok((recoveries, last_heartbeat))
 }
 
-impl Thread {
-    fn of(entry: &Entry<'_>) -> Self {
-        let file = match entry.file_path.as_ref() {
-            "" => &entry.name,
-            _ => &entry.file_path,
-        };
-        Self {
-            session: entry.session_id.to_string(),
-            agent: entry.agent(),
-            file: file.to_string(),
-        }
-    }
+fn thread(entry: &Entry<'_>) -> String {
+    let file = match entry.file_path.as_ref() {
+        "" => &entry.name,
+        _ => &entry.file_path,
+    };
+    [&*entry.session_id, &entry.agent(), file].join("\0")
 }
 
 impl Tries {
@@ -202,7 +187,7 @@ impl Tries {
 
 impl Row {
     /// What became of an open denial: the last one of its thread knows, the others were tried again.
-    fn settle(&mut self, threads: &HashMap<Thread, Tries>, disk: &mut Disk) {
+    fn settle(&mut self, threads: &HashMap<String, Tries>, disk: &mut Disk) {
         if self.outcome == Some(Outcome::Open)
             && let Some(tries) = threads.get(&self.thread)
         {
@@ -213,7 +198,7 @@ impl Row {
         }
     }
 
-    fn new(entry: &Entry<'_>, thread: Thread, context: &CliContext<'_>) -> Self {
+    fn new(entry: &Entry<'_>, thread: String, context: &CliContext<'_>) -> Self {
         let path = context.project.main.relative(&entry.file_path);
         let path = path.unwrap_or(&entry.file_path);
         Self {
@@ -229,7 +214,7 @@ impl Row {
             }),
             path: printable(path),
             suggestion: printable(&entry.suggestion),
-            agent: printable(&thread.agent),
+            agent: printable(&entry.agent()),
             session: printable(&entry.session_id),
             tool: printable(&entry.tool),
             command: printable(&entry.command_excerpt),
@@ -242,7 +227,7 @@ impl Row {
     }
 }
 
-fn funnel(threads: &HashMap<Thread, Tries>, disk: &mut Disk) -> Funnel {
+fn funnel(threads: &HashMap<String, Tries>, disk: &mut Disk) -> Funnel {
     let mut funnel = Funnel::default();
     for tries in threads.values() {
         funnel.recovered += tries.recovered;
