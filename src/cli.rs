@@ -252,6 +252,9 @@ fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<
             // The generator panics where it cannot write.
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut verbs::command(), "statewarden", &mut script);
+            if *shell == clap_complete::Shell::Bash {
+                script.extend(include_bytes!("cli/completions.bash"));
+            }
             out.write_all(&script)?;
             return Ok(Answer::Yes);
         }

@@ -16,7 +16,6 @@ use crate::base::disk::bounded_read::read_text;
 use crate::base::path;
 use crate::contract::table::Bucket;
 use crate::project::entries::{self, Entry};
-use crate::project::registry::Registry;
 use crate::project::roots::Root;
 use crate::project::sites::{self, Site};
 use crate::store::archive::{Item, Kind, Run, Status, Taken, WhenChanged};
@@ -178,17 +177,16 @@ fn root(context: &CliContext<'_>) -> Root {
 }
 
 fn in_site(job: &Job<'_>, site: &Site<'_>, context: &CliContext<'_>) -> Outcome {
-    let registry = &context.registry;
     let mut outcome = Outcome::of(site.governed.id(), site.dir());
     let done = match job.effect {
-        Effect::DryRun => plan(job, site, registry, &mut outcome).map(|chosen| {
+        Effect::DryRun => plan(job, site, context, &mut outcome).map(|chosen| {
             let item = |(entry, reason)| Moved::new(entry, reason, Status::WouldArchive);
             outcome.items = chosen.into_iter().map(item).collect();
         }),
         Effect::Apply => {
             let (id, dir) = (site.governed.id(), site.dir());
             with_site_lock(id, Path::new(&dir), |locked| {
-                let chosen = plan(job, site, registry, &mut outcome).map_err(io::Error::other)?;
+                let chosen = plan(job, site, context, &mut outcome).map_err(io::Error::other)?;
                 carry_out(job, locked, site, chosen, &mut outcome, context)
             })
             .map_err(|error| placed(error, "archive in", &dir).into())
@@ -211,10 +209,10 @@ pub(crate) fn placed(error: io::Error, what: &str, dir: &str) -> io::Error {
 fn plan<'c>(
     job: &Job<'_>,
     site: &Site<'c>,
-    registry: &Registry<'_>,
+    context: &CliContext<'_>,
     outcome: &mut Outcome,
 ) -> Result<Vec<(Entry<'c>, String)>> {
-    let mut entries = entries::entries(site, registry)?;
+    let mut entries = entries::entries(site, &context.registry)?;
     if site.governed.id() == devt::ID {
         outcome.live = spare_live_workflows(&mut entries);
     }

@@ -433,6 +433,10 @@ update();
 log.push(`loop: ${all("#loops tbody tr").map((row) => row.textContent.slice(0, 20)).join("|")}`);
 log.push(`advice: ${all("#advice pre")[0].textContent}`);
 log.push(`bars: ${all(".plot a").length > 3}, ${all("#sessions .strip").length} strips`);
+const focusable = all("a, button, input, select, summary");
+const nameOf = (element) => element.textContent.trim() || element.ariaLabel || element.labels?.[0]?.textContent || element.title;
+log.push(`keyboard: ${focusable.every((element) => (element.focus(), document.activeElement === element))}`);
+log.push(`unnamed: ${focusable.filter((element) => !nameOf(element)).map((element) => element.outerHTML).join("|")}`);
 log.push(`fits: ${document.documentElement.scrollWidth <= innerWidth}`);
 log.push(`background: ${getComputedStyle(document.body).backgroundColor}`);
 const pre = document.createElement("pre");
@@ -484,6 +488,8 @@ loop: 4×notes.md ×3, impl-
 advice: - In `.devt/state`, write `impl-summary.json`, not `impl-summry.json`.
 - In `.devt/state`, write `scratchpad.md`, not `notes.md`.
 bars: true, 2 strips
+keyboard: true
+unnamed: 
 fits: true
 background: rgb(247, 246, 243)";
     assert_eq!(light.replace("&amp;", "&"), expected);

@@ -176,3 +176,87 @@ fn row_of(record: &Row, registry: &Registry<'_>) -> Option<ContractRow> {
         readers: row.readers.to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::TEMPLATE;
+
+    fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
+        let (_, rest) = text.split_once(start).unwrap_or_else(|| panic!("{start}"));
+        rest.split_once(end).unwrap_or_else(|| panic!("{end}")).0
+    }
+
+    fn base64(bytes: &[u8]) -> String {
+        const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::new();
+        for three in bytes.chunks(3) {
+            let number = (0..3).fold(0, |sum, at| {
+                sum << 8 | usize::from(three.get(at).copied().unwrap_or(0))
+            });
+            for at in 0..4 {
+                let digit = char::from(DIGITS[number >> (18 - 6 * at) & 63]);
+                text.push(if at <= three.len() { digit } else { '=' });
+            }
+        }
+        text
+    }
+
+    /// With another hash the browser would show an empty page.
+    #[test]
+    fn the_policy_allows_the_style_and_the_script_by_their_hashes() {
+        for (directive, start, end) in [
+            ("style-src", "<style>", "</style>"),
+            ("script-src", "<script>", "</script>"),
+        ] {
+            let hash = base64(&Sha256::digest(between(TEMPLATE, start, end)));
+            let allowed = format!("{directive} 'sha256-{hash}';");
+            assert!(TEMPLATE.contains(&allowed), "{allowed}");
+        }
+    }
+
+    /// Relative luminance (WCAG 2.2) of `#rgb` or `#rrggbb`.
+    fn luminance(color: &str) -> f64 {
+        let hex = color.trim_start_matches('#');
+        let width = hex.len() / 3;
+        let part = |at: usize| {
+            let digits = hex[at * width..(at + 1) * width].repeat(2 / width);
+            let part = f64::from(u8::from_str_radix(&digits, 16).unwrap()) / 255.0;
+            match part <= 0.040_45 {
+                true => part / 12.92,
+                false => ((part + 0.055) / 1.055).powf(2.4),
+            }
+        };
+        0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2)
+    }
+
+    #[test]
+    fn both_themes_have_contrast() {
+        let roots: Vec<&str> = TEMPLATE.split(":root {").skip(1).collect();
+        assert_eq!(roots.len(), 2);
+        for (theme, root) in roots.into_iter().enumerate() {
+            let of = |name: &str| luminance(between(root, &format!("--{name}: "), ";"));
+            let ratio = |a: &str, b: &str| {
+                let (a, b) = (of(a), of(b));
+                (a.max(b) + 0.05) / (a.min(b) + 0.05)
+            };
+            for ground in ["page", "card", "hover"] {
+                for text in [
+                    "ink", "dim", "link", "deny", "warn", "detected", "undone", "fault", "good",
+                    "gate",
+                ] {
+                    let found = ratio(text, ground);
+                    assert!(
+                        found >= 4.5,
+                        "{text} on {ground}, theme {theme}: {found:.2}"
+                    );
+                }
+            }
+            for bar in ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"] {
+                let found = ratio(bar, "card");
+                assert!(found >= 3.0, "{bar}, theme {theme}: {found:.2}");
+            }
+        }
+    }
+}

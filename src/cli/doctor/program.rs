@@ -233,6 +233,7 @@ fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
 /// Sends one event that must be refused and one that must not through a wired
 /// command.
 fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
+    let id = "live-test";
     let tried = Sandbox::make(&subject.temp).and_then(|sandbox| {
         Ok((
             sandbox.write(path, "notes.md")?,
@@ -247,44 +248,35 @@ fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
             let fix = format!(
                 "see that it runs and that `{temp}`, the temporary directory, can be written"
             );
-            return Finding::error("live-test", what, fix);
+            return Finding::error(id, what, fix);
         }
     };
     let is_silent = allowed.stdout.is_empty() && allowed.code == Some(0);
-    match (is_denial(&denied), is_silent) {
-        (true, true) => Finding::info(
-            "live-test",
-            format!("`{path}` denies `.devt/state/notes.md` and lets `scratchpad.md` pass"),
-        ),
-        (false, _) if subject.settings.settings.mode_of(devt::ID) != Mode::Enforce => {
-            Finding::info(
-                "live-test",
-                format!("`{path}` denies nothing: the settings say so"),
-            )
+    let is_enforced = subject.settings.settings.mode_of(devt::ID) == Mode::Enforce;
+    let (what, fix) = match (is_denial(&denied), is_silent) {
+        (true, true) => {
+            let what =
+                format!("`{path}` denies `.devt/state/notes.md` and lets `scratchpad.md` pass");
+            return Finding::info(id, what);
+        }
+        (false, _) if !is_enforced => {
+            return Finding::info(id, format!("`{path}` denies nothing: the settings say so"));
         }
         (false, _) => {
-            let what = format!(
-                "`{path}` did not deny `.devt/state/notes.md` as it should: {}",
-                shown(&denied)
-            );
+            let what = format!("`{path}` did not deny `.devt/state/notes.md` as it should");
             let fix = match denied.code {
                 Some(2) => "do what it says; until then allowed work may be blocked",
                 _ => "install this version again; nothing is guarded now",
             };
-            Finding::error("live-test", what, fix)
+            (format!("{what}: {}", shown(&denied)), fix)
         }
         (true, false) => {
-            let what = format!(
-                "`{path}` does not let `.devt/state/scratchpad.md` pass: {}",
-                shown(&allowed)
-            );
-            Finding::error(
-                "live-test",
-                what,
-                "install this version again; allowed work is blocked now",
-            )
+            let what = format!("`{path}` does not let `.devt/state/scratchpad.md` pass");
+            let fix = "install this version again; allowed work is blocked now";
+            (format!("{what}: {}", shown(&allowed)), fix)
         }
-    }
+    };
+    Finding::error(id, what, fix)
 }
 
 /// The one shape that Claude Code takes for a denial, alone on stdout.
