@@ -152,7 +152,7 @@ fn each_record(
     take: &mut dyn FnMut(&Entry<'_>, &str),
 ) -> Result<LogCounts> {
     let mut found = LogCounts::default();
-    let mut tell = query.reach() == Reach::PriorText && context.format == Format::Text;
+    let mut tell = query.reach() == Reach::Newest && context.format == Format::Text;
     for (log, is_wanted) in logs(query, context) {
         if tell && is_wanted && !log.generations().is_empty() {
             warn::warn("older records are in rotated logs; `--all` counts them as well");

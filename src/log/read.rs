@@ -110,7 +110,7 @@ impl Entry<'_> {
 pub(crate) enum Reach {
     /// Its present file.
     #[default]
-    PriorText,
+    Newest,
     /// Those that were rotated away as well.
     All,
 }
@@ -166,7 +166,7 @@ pub(crate) fn entries(
     take: &mut dyn FnMut(&Entry<'_>, &str),
 ) -> Result<()> {
     let rotated = match reach {
-        Reach::PriorText => Vec::new(),
+        Reach::Newest => Vec::new(),
         Reach::All => log.generations(),
     };
     let mut seen = Seen::default();

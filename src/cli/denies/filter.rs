@@ -160,7 +160,7 @@ impl Query {
     pub(super) fn reach(&self) -> Reach {
         match self.filter.all {
             true => Reach::All,
-            false => Reach::PriorText,
+            false => Reach::Newest,
         }
     }
 
