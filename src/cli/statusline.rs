@@ -109,16 +109,17 @@ fn of_run(run: &Workflow) -> String {
 fn denials(sites: &[Site<'_>], context: &CliContext<'_>, session: &str) -> usize {
     let devt = sites.iter().filter(|site| site.governed.id() == devt::ID);
     let devt = devt.map(|site| Logs::devt(site.dir().as_ref()));
-    let mut n = 0;
+    let (mut n, mut seen) = (0, read::Seen::default());
     for log in devt.chain([context.project.logs().denies()]) {
         // A log that is not there or not readable is told of by `doctor`.
         let _ = bounded_read::tail(&log.path(), TAIL, &mut |line| {
-            let of_session =
-                |entry: read::Entry<'_>| entry.is_denial() && entry.session_id == session;
-            n += usize::from(
-                line.contains(session)
-                    && read::parse(line).is_ok_and(|it| it.is_some_and(of_session)),
-            );
+            if line.contains(session)
+                && let Ok(Some(entry)) = read::parse(line)
+                && entry.is_denial()
+                && entry.session_id == session
+            {
+                n += usize::from(seen.is_new(&entry));
+            }
         });
     }
     n

@@ -99,7 +99,11 @@ impl View for Document {
             true => page.paint.green("whole"),
             false => page.paint.red("broken"),
         };
-        writeln!(page, "gate log: {}, {} lines", word, self.chain.lines);
+        let lines = match self.chain.lines {
+            1 => "1 line".to_owned(),
+            n => format!("{n} lines"),
+        };
+        writeln!(page, "gate log: {}, {}", word, lines);
         for problem in &self.chain.problems {
             writeln!(page, "  {}", problem);
         }
