@@ -67,22 +67,18 @@ impl GateLog {
     }
 
     /// The latest record of a run that moved a gate, and where it moved it to.
-    pub fn latest<'r>(
-        &'r self,
-        project: &'r Project,
-        run: &'r Workflow,
+    pub fn latest(
+        &self,
+        project: &Project,
+        run: &Workflow,
         gate: &Gate,
-    ) -> Option<(&'r GateRecord, GateStatus)> {
+    ) -> Option<(&GateRecord, GateStatus)> {
         let mut records = self.of_run(project, run);
         records.find_map(|record| Some((record, moved_to(record, gate)?)))
     }
 
     /// The records of a run, newest first.
-    fn of_run<'r>(
-        &'r self,
-        project: &'r Project,
-        run: &'r Workflow,
-    ) -> impl Iterator<Item = &'r GateRecord> {
+    fn of_run(&self, project: &Project, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
         let begun = run.started_at.as_deref();
         let begun = begun.and_then(|begun| DateTime::parse_from_rfc3339(begun).ok());
         let is_of_run = move |record: &&GateRecord| {
@@ -98,13 +94,29 @@ impl GateLog {
         if run.system == devt::ID && !self.speaks_of_phase(project, run) {
             devt::gate::has_just_begun(run);
         }
-        let standings: Vec<_> = run
+        let known: Vec<_> = run
             .gates
             .iter()
-            .map(|gate| self.standing(project, run, gate))
+            .map(|gate| {
+                let record = self.latest(project, run, gate);
+                let record = record.filter(|(_, status)| *status == gate.status);
+                (
+                    self.standing(project, run, gate),
+                    record.map(|(record, _)| record),
+                )
+            })
             .collect();
-        for (gate, standing) in run.gates.iter_mut().zip(standings) {
+        for (gate, (standing, record)) in run.gates.iter_mut().zip(known) {
             gate.standing = standing;
+            // Where the file does not keep it.
+            if let Some(record) = record.filter(|_| gate.timestamp.is_none()) {
+                let agent = record.agent_type.as_deref().map(AgentName::parse);
+                gate.timestamp = Some(record.ts.clone());
+                gate.agent = gate
+                    .agent
+                    .take()
+                    .or(agent.map(|agent| agent.as_str().to_owned()));
+            }
         }
     }
 
