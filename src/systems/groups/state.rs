@@ -3,6 +3,7 @@
 //! Nothing is stored, so nothing is lost in a crash. Where the files leave
 //! doubt the reading is fail-closed: no group is done early.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -71,6 +72,9 @@ pub struct Change {
 /// cannot be read.
 type Files<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
 
+/// The verdict files that are older than the boxes, asked for once at most.
+type Outdated<'a> = LazyCell<Vec<String>, &'a dyn Fn() -> Vec<String>>;
+
 /// Derives a change from its files; `None` where it has no `tasks.md`. The verdict files that
 /// are older than the boxes are asked for where they decide.
 pub fn derive(files: Files<'_>, outdated: &dyn Fn() -> Vec<String>) -> Option<Change> {
@@ -84,13 +88,14 @@ pub fn derive(files: Files<'_>, outdated: &dyn Fn() -> Vec<String>) -> Option<Ch
         }
     };
     let stops = stuck::read(files("STUCK.md"));
+    let outdated = LazyCell::new(outdated);
     let mut n_headings: HashMap<u32, usize> = HashMap::new();
     for section in &tasks.groups {
         *n_headings.entry(section.number).or_default() += 1;
     }
     let group = |section: &Section| {
         let copies = n_headings[&section.number];
-        let evidence = Evidence::gather(section, files, outdated);
+        let evidence = Evidence::gather(section, files, &outdated);
         let state = if stops.contains(section.number) {
             GroupState::Stuck
         } else if section.number == 0 || copies > 1 || section.n_tasks() == 0 {
@@ -217,7 +222,7 @@ struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    fn gather(section: &'a Section, files: Files<'_>, outdated: &dyn Fn() -> Vec<String>) -> Self {
+    fn gather(section: &'a Section, files: Files<'_>, outdated: &Outdated<'_>) -> Self {
         let (mut verdicts, mut round) = (Vec::new(), None);
         for kind in [ReportKind::TestReport, ReportKind::Review] {
             let reading = match files(&kind.path(section.number)) {
@@ -237,7 +242,6 @@ impl<'a> Evidence<'a> {
             outdated: Vec::new(),
         };
         if evidence.state() == GroupState::GroupDone {
-            let outdated = outdated();
             let mut kinds = vec![ReportKind::TestReport, ReportKind::Review];
             kinds.retain(|kind| outdated.contains(&kind.path(section.number)));
             evidence.outdated = kinds;
