@@ -97,7 +97,7 @@ impl Pattern {
 /// with one, and a range of characters.
 fn is_simple(text: &str) -> bool {
     let mut parts = text.split('[');
-    let is_open = |part: &str| part.contains(['{', '}', '\\']);
+    let is_open = |part: &str| part.contains('\\') || !are_braces_flat(part);
     let is_class = |class: &str| {
         let mut rest = class.as_bytes();
         while let [first, behind @ ..] = rest {
@@ -117,6 +117,17 @@ fn is_simple(text: &str) -> bool {
             part.split_once(']')
                 .is_some_and(|(class, behind)| is_class(class) && !is_open(behind))
         })
+}
+
+/// Whether every brace is closed before the next one opens.
+fn are_braces_flat(text: &str) -> bool {
+    let mut braces = text.bytes().filter(|byte| matches!(byte, b'{' | b'}'));
+    while let Some(first) = braces.next() {
+        if (first, braces.next()) != (b'{', Some(b'}')) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Only a test compiles what this returns: that links a regular expression engine.

@@ -61,7 +61,7 @@ pub(super) fn merge(
             }
         };
         for (id, mut system) in systems {
-            match check(&id, &mut system, path, &sources, known) {
+            match may_add(&id, &mut system, path, &sources, known) {
                 Ok(()) => {
                     let systems = merged.systems.get_or_insert_default();
                     systems.insert(id.clone(), Some(system));
@@ -76,7 +76,7 @@ pub(super) fn merge(
     sources
 }
 
-fn check(
+fn may_add(
     id: &str,
     system: &mut SystemFile,
     path: &str,
@@ -95,8 +95,34 @@ fn check(
     if system.site.is_none() {
         return Err("a new system needs a `site`".to_owned());
     }
-    system.find_schemas(path)?;
-    system_settings(id, system, known).map(drop)
+    system.find_schemas(path)
+}
+
+/// Adds the systems of contracts to the typed settings, as their files and the settings together
+/// say them.
+pub(super) fn add(
+    resolved: &mut Resolved,
+    brought: Vec<(String, SystemFile)>,
+    sources: &Sources,
+    known: &[KnownSystem],
+) {
+    for (id, system) in brought {
+        match system_settings(&id, &system, known) {
+            Ok(system) => drop(resolved.settings.systems.insert(id, system)),
+            Err(problem) => resolved.left_out.push(format!(
+                "`systems.{id}` in `{}` is ignored: {problem}",
+                sources[&id]
+            )),
+        }
+    }
+}
+
+/// Takes the systems of contracts out of the merged settings.
+pub(super) fn take(merged: &mut File, sources: &Sources) -> Vec<(String, SystemFile)> {
+    let systems = merged.systems.iter_mut().flatten();
+    let brought = systems.filter(|(id, _)| sources.contains_key(*id));
+    let taken = brought.filter_map(|(id, system)| Some((id.clone(), system.take()?)));
+    taken.collect()
 }
 
 /// Takes the systems of contracts out that a settings file declares itself.

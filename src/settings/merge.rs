@@ -93,12 +93,14 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
             }
         }
     }
+    let brought = contracts::take(&mut merged, &sources);
     match settings(&merged, known) {
         Ok(settings) => resolved.settings = settings,
         Err(problem) => resolved
             .problems
             .push(format!("all settings are ignored: {problem}")),
     }
+    contracts::add(&mut resolved, brought, &sources, known);
     contracts::leave_out_what_overlaps(&mut resolved, sources, known);
     for id in kept_on(&managed) {
         // Only the general mode of a later file can still have said so.
