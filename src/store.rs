@@ -53,6 +53,23 @@ pub fn write_own(locked: &Locked<'_>, file: &str, value: &impl Serialize) -> io:
     replace::replace_unflushed(&locked.dir().join(file), line(value).as_bytes())
 }
 
+/// Makes such a file hold a value, with its folder, where it holds another.
+///
+/// # Errors
+/// The folder or the file cannot be written.
+pub fn keep_own<T>(own_folder: &Path, file: &str, value: &T) -> io::Result<()>
+where
+    T: Default + PartialEq + Serialize + DeserializeOwned,
+{
+    if read_own::<T>(own_folder, file).unwrap_or_default() == *value {
+        return Ok(());
+    }
+    make_own_folder(own_folder)?;
+    lock::with_lock(own_folder, lock::IN_HOOK, |locked| {
+        write_own(locked, file, value)
+    })
+}
+
 /// The file in the program's own folder that says that the project's settings
 /// ran the hook: when they no longer do, something took it out.
 pub const WIRED: &str = "wired";

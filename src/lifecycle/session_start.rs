@@ -14,6 +14,7 @@ use crate::lifecycle::evidence::{GateLog, RECENT};
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
+use crate::project::contracts;
 use crate::project::plugins::{self, EnabledPlugins};
 use crate::project::roots::read_client_text;
 use crate::project::sites::Site;
@@ -30,6 +31,8 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
         let kept = plugins.keep(context.logs().own_folder());
         context.warn_about("plugins.json", kept);
     }
+    let kept = contracts::keep(&context.project);
+    context.warn_about("contracts.json", kept);
     if is_concerned {
         heartbeat(context, event, plugins.devt.as_ref());
         note_wiring(context);

@@ -9,8 +9,7 @@ use serde_json::Value;
 use crate::contract::edition::EnabledDevt;
 use crate::host::settings_json::flag;
 use crate::project::roots::{Project, read_client_text};
-use crate::store::lock::{IN_HOOK, with_lock};
-use crate::store::{make_own_folder, read_own, write_own};
+use crate::store::{keep_own, read_own};
 
 /// A plugin that is installed and enabled.
 pub struct Plugin {
@@ -130,13 +129,6 @@ impl EnabledPlugins {
     /// # Errors
     /// The program's own folder cannot be written.
     pub fn keep(&self, own_folder: &Path) -> io::Result<()> {
-        let before: Option<Self> = read_own(own_folder, PLUGINS);
-        if before.unwrap_or_default() == *self {
-            return Ok(());
-        }
-        make_own_folder(own_folder)?;
-        with_lock(own_folder, IN_HOOK, |locked| {
-            write_own(locked, PLUGINS, self)
-        })
+        keep_own(own_folder, PLUGINS, self)
     }
 }

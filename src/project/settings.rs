@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::base::disk::list;
 use crate::base::env::Env;
 use crate::contract::denial::Mode;
+use crate::project::contracts::KnownContracts;
 use crate::project::roots::Project;
 use crate::settings::load::{Layers, homes, text_or_lost_link};
 use crate::settings::merge::{Layer, Resolved};
@@ -25,7 +26,7 @@ impl Project {
     }
 
     /// The contracts that the project and its plugins bring; the settings go before them.
-    fn contract_files(&self) -> impl Iterator<Item = (Layer, String)> {
+    pub(super) fn contract_files(&self) -> impl Iterator<Item = (Layer, String)> {
         let dir = [&self.main.dir, "/.claude/statewarden.d"].concat();
         let is_one = |name: &str| name.ends_with(".yaml");
         let names = list::readable(Path::new(&dir)).map(list::Entry::into_name);
@@ -40,7 +41,13 @@ impl Project {
     }
 
     pub fn settings_layers(&self, env: &Env) -> Layers {
-        Layers::read(self.settings_files(env))
+        let files = self.settings_files(env);
+        let has_contract = files.iter().any(|(layer, _)| *layer == Layer::Contract);
+        let known = match has_contract {
+            true => KnownContracts::of(self),
+            false => KnownContracts::default(),
+        };
+        Layers::read_by(files, |path| known.text(path))
     }
 
     /// The settings file that switches a system off; `None` where it is on.

@@ -1,7 +1,7 @@
 //! The settings files, merged into one value.
 
 pub mod content;
-mod contracts;
+pub mod contracts;
 pub mod file;
 pub mod gates;
 pub mod load;
