@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::{self, read_text};
 use crate::base::text;
@@ -117,7 +117,7 @@ impl Problems {
     }
 }
 
-impl View for Problems {
+impl Show for Problems {
     fn text(&self, page: &mut Page<'_>) {
         for Problem { session, problem } in &self.problems {
             let line = format!("{session}: {problem}");
@@ -176,7 +176,7 @@ fn active(dirs: &[(String, String)], context: &CliContext<'_>) -> Option<String>
     Some(dir.clone())
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.sessions.is_empty() {
             writeln!(page, "{}", page.context.empty("no session of AgentMux"));
@@ -206,7 +206,7 @@ impl View for Document {
     }
 }
 
-impl View for Events {
+impl Show for Events {
     fn text(&self, page: &mut Page<'_>) {
         let n_events = self.unapplied.len();
         let events = text::count(n_events, "unapplied event", "unapplied events");

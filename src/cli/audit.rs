@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use serde::{Serialize, Serializer};
 
 use super::global::{SwitchedOff, say_switched_off};
-use super::output::{self, Page, Paint, View, writeln};
+use super::output::{self, Page, Paint, Show, writeln};
 use super::{Answer, CliContext, Format};
 use crate::base::{clock, path, text};
 use crate::contract::table::Bucket;
@@ -164,7 +164,7 @@ impl Item {
     }
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.as_annotations {
             return self.annotations(page);

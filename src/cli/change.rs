@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::CliContext;
 use super::archiving::with_site_lock;
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use crate::base::disk::bounded_read::read_text;
 use crate::lifecycle::agents;
 use crate::lifecycle::gates::{self, About, GateRecord};
@@ -121,7 +121,7 @@ impl Change {
     }
 }
 
-impl View for Change {
+impl Show for Change {
     fn text(&self, page: &mut Page<'_>) {
         writeln!(page, "{}: {}", self.file, self.word);
         for moved in self.gates.iter().filter(|moved| moved.from != moved.to) {

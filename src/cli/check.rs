@@ -9,7 +9,7 @@ use clap::ValueHint;
 use serde::Serialize;
 
 use super::global::SwitchedOff;
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::actor::Actor;
 use crate::base::disk::bounded_read;
@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     context.show(&document, out)
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         for row in &self.decisions {
             let ruling = row.decision.as_str();

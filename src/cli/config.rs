@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::output::{Page, Paint, View, writeln};
+use super::output::{Page, Paint, Show, writeln};
 use super::{Answer, CliContext};
 use crate::formats::yaml;
 use crate::settings::load::text_or_lost_link;
@@ -136,7 +136,7 @@ fn flatten(above: &str, value: Value, depth: u8, keys: &mut Vec<(String, Value)>
     }
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         let rows = self.settings.iter().map(|Setting { key, value, file }| {

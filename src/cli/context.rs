@@ -7,7 +7,7 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::Answer;
-use super::output::{Page, Paint, View};
+use super::output::{Page, Paint, Show};
 use crate::base::clock::Now;
 use crate::base::env::Env;
 use crate::base::path;
@@ -123,7 +123,7 @@ impl CliContext<'_> {
     }
 
     /// Prints what a verb found.
-    pub(crate) fn show(&self, found: &impl View, out: &mut dyn Write) -> Result<Answer> {
+    pub(crate) fn show(&self, found: &impl Show, out: &mut dyn Write) -> Result<Answer> {
         let text = match self.format {
             Format::Json => serde_json::to_string_pretty(found)? + "\n",
             Format::Text => {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::global::{SwitchedOff, known_ids};
 use super::install::Place;
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::text;
 use crate::contract::denial::Mode;
@@ -177,7 +177,7 @@ fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         for finding in &self.findings {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::ValueHint;
 use serde::Serialize;
 
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext, check};
 use crate::base::actor::Actor;
 use crate::base::disk::resolve::exists;
@@ -180,7 +180,7 @@ pub(super) fn owner(writer: &Writer<'_>) -> String {
     }
 }
 
-impl View for Explanation {
+impl Show for Explanation {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         writeln!(page, "{}", paint.bold(&self.path));

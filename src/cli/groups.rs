@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::ValueHint;
 use serde::Serialize;
 
-use super::output::{Page, Paint, View, writeln};
+use super::output::{Page, Paint, Show, writeln};
 use super::{Answer, CliContext, change, number};
 use crate::lifecycle::gates::SiteFiles;
 use crate::systems::groups;
@@ -127,7 +127,7 @@ fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, Change)>> {
     found.collect()
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         for of_change in self.groups.chunk_by(|a, b| a.root == b.root) {
             writeln!(page, "{}", page.paint.bold(&of_change[0].root));

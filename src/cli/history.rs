@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde::{Serialize, Serializer};
 
-use super::output::{self, Page, View, writeln};
+use super::output::{self, Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::clock;
 use crate::base::disk::bounded_read::{if_there, read_text};
@@ -148,7 +148,7 @@ fn as_map<S: Serializer>(workflow: &Option<Workflow>, to: S) -> Result<S::Ok, S:
     to.collect_map(pairs.map(|(key, value)| (key, value)))
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.archives.is_empty() {
             writeln!(page, "{}", page.context.empty("nothing is archived"));

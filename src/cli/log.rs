@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::denies::filter::Since;
 use super::install::difference;
-use super::output::{self, Page, Paint, View, writeln};
+use super::output::{self, Page, Paint, Show, writeln};
 use super::{Answer, CliContext, number};
 use crate::base::path;
 use crate::recorder::changes::{self, ChangeRecord, Outcome};
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     context.show(&document, out)
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.changes.is_empty() {
             writeln!(page, "{}", page.context.empty("no changes are recorded"));

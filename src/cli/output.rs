@@ -21,13 +21,13 @@ macro_rules! write_line {
     ($page:expr) => { $page.line(format_args!("")) };
     ($page:expr, $format:literal $(, $value:expr)* $(,)?) => {{
         const { $crate::cli::output::assert_no_captures($format) };
-        $page.line(format_args!($format $(, $crate::cli::output::Shown::shown(&$value))*))
+        $page.line(format_args!($format $(, $crate::cli::output::Cell::shown(&$value))*))
     }};
 }
 pub(crate) use write_line as writeln;
 
 /// What a verb found. As JSON it is what it serializes to.
-pub(crate) trait View: Serialize {
+pub(crate) trait Show: Serialize {
     fn text(&self, page: &mut Page<'_>);
 
     fn answer(&self) -> Answer {
@@ -102,36 +102,36 @@ pub(crate) const fn assert_no_captures(format: &str) {
 }
 
 /// What can stand in a line.
-pub(crate) trait Shown {
+pub(crate) trait Cell {
     fn shown(&self) -> impl Display;
 }
 
-impl Shown for str {
+impl Cell for str {
     fn shown(&self) -> impl Display {
         printable(self)
     }
 }
 
-impl Shown for Path {
+impl Cell for Path {
     fn shown(&self) -> impl Display {
         printable(&self.to_string_lossy())
     }
 }
 
-impl Shown for Painted {
+impl Cell for Painted {
     fn shown(&self) -> impl Display {
         self
     }
 }
 
-impl<T: Shown + ?Sized> Shown for &T {
+impl<T: Cell + ?Sized> Cell for &T {
     fn shown(&self) -> impl Display {
         (**self).shown()
     }
 }
 
 macro_rules! shown_as {
-    ($($of:ty: $seen_as:ty),*) => { $(impl Shown for $of {
+    ($($of:ty: $seen_as:ty),*) => { $(impl Cell for $of {
         fn shown(&self) -> impl Display {
             let seen: &$seen_as = self;
             seen.shown()
@@ -141,7 +141,7 @@ macro_rules! shown_as {
 shown_as!(String: str, Cow<'_, str>: str, Box<str>: str, PathBuf: Path);
 
 macro_rules! shown_whole {
-    ($($number:ty),*) => { $(impl Shown for $number {
+    ($($number:ty),*) => { $(impl Cell for $number {
         fn shown(&self) -> impl Display {
             *self
         }

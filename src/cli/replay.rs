@@ -16,7 +16,7 @@ use std::{fs, thread};
 use anyhow::{Context as _, Result, bail};
 use tally::{Document, Report};
 
-use super::output::{Page, Progress, View, writeln};
+use super::output::{Page, Progress, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::{text, warn};
 
@@ -142,7 +142,7 @@ fn take<'f>(files: &'f [PathBuf], next: &AtomicUsize) -> Option<(usize, &'f Path
     Some((at, files.get(at)?))
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         let title = format!(

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::archiving::{placed, with_site_lock};
 use super::history::{Archived, archived};
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::path::from_os;
 use crate::store::archive::{Held, Kind, Newer, Return, Run};
@@ -169,7 +169,7 @@ fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
     Ok(held)
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         for row in &self.restored {
             match &row.returned {

@@ -11,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
 use super::change::{self, Change};
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext, number, prose, status};
 use crate::base::path;
 use crate::lifecycle::gates;
@@ -368,7 +368,7 @@ fn show(which: &Which, context: &CliContext<'_>, out: &mut dyn Write) -> Result<
     context.show(&document, out)
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         for shown in &self.sessions {
             status::say_run(&shown.workflow, page);

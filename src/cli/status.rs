@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::global::{SwitchedOff, say_switched_off};
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::text;
 use crate::lifecycle::evidence::GateLog;
@@ -82,7 +82,7 @@ fn read(context: &CliContext<'_>, registry: &Registry<'_>) -> Document {
     }
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         let is_empty = self.systems.is_empty() && self.problems.is_empty();
         if is_empty && self.switched_off.is_empty() {

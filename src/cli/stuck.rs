@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::{clock, text};
@@ -183,7 +183,7 @@ fn recovered(context: &CliContext<'_>) -> Result<HashSet<String>> {
     Ok(ids)
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         if self.workflows.is_empty() {

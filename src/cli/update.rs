@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::archiving::with_site_lock;
 use super::change;
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::{self, read_text};
 use crate::base::{clock, path, warn};
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     context.show(&document, out)
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.changed.is_empty() {
             writeln!(page, "nothing changed");

@@ -7,7 +7,7 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use super::output::{Page, View, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::{SiteRuns, artifact_of};
@@ -83,13 +83,13 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     context.show(&document, out)
 }
 
-impl View for Head {
+impl Show for Head {
     fn text(&self, page: &mut Page<'_>) {
         writeln!(page, "{}", self.head);
     }
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.gates.is_empty() {
             writeln!(page, "{}", page.context.empty("no gate has passed"));

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Effect, Job, Moved, Outcome};
 use crate::base::text;
-use crate::cli::output::{self, Page, Paint, View, writeln};
+use crate::cli::output::{self, Page, Paint, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::store::archive::{Kind, Status};
 
@@ -106,7 +106,7 @@ pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>, out: &mut dyn Write) 
     Ok(answer)
 }
 
-impl View for Report<'_> {
+impl Show for Report<'_> {
     fn text(&self, page: &mut Page<'_>) {
         let missing = match self.outcomes {
             [] => Some("state directory"),

@@ -13,7 +13,7 @@ use crate::base::actor::Actor;
 use crate::base::disk::bounded_read::read_text;
 use crate::base::target::{Act, Target};
 use crate::base::{text, warn};
-use crate::cli::output::{Page, View, writeln};
+use crate::cli::output::{Page, Show, writeln};
 use crate::cli::replay::files_below;
 use crate::cli::{Answer, CliContext};
 use crate::contract::denial::{Denial, DenyCode};
@@ -369,7 +369,7 @@ fn mentions_row(text: &str, row: &Row<'_>) -> bool {
     names.any(|name| pattern.matches(&name))
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         for finding in &self.findings {
             let place = format!("{}:{}", finding.file, finding.line);

@@ -11,7 +11,7 @@ use crate::base::actor::AgentName;
 use crate::base::target::{Act, Target};
 use crate::cli::explain::owner;
 use crate::cli::global::{SwitchedOff, say_switched_off};
-use crate::cli::output::{Page, Paint, View, writeln};
+use crate::cli::output::{Page, Paint, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
@@ -271,7 +271,7 @@ fn kind(kind: DirKind) -> &'static str {
     }
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         for (at, shown) in self.contracts.iter().enumerate() {
             if at > 0 {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::base::disk::bounded_read;
 use crate::base::text;
-use crate::cli::output::{Page, View, writeln};
+use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::contract::denial::DenyCode;
 use crate::formats::yaml;
@@ -176,7 +176,7 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
 }
 
 /// A diff of what was expected and what was found, for each test that failed.
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         let tests = self.tests.iter().enumerate();
         for (at, row) in tests.filter(|(_, row)| !row.ok) {

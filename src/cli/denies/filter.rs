@@ -121,19 +121,15 @@ pub(super) struct Query {
     filter: Filter,
     pub(super) decision: Decision,
     since: Option<DateTime<Utc>>,
-    /// `since` as the records write times, so that most compare as text.
-    since_text: String,
     system: Option<String>,
 }
 
 impl Filter {
     pub(super) fn resolve(&self, default: Decision, context: &CliContext<'_>) -> Query {
-        let since = self.since.map(|since| since.before(context.now));
         Query {
             filter: self.clone(),
             decision: self.decision.unwrap_or(default),
-            since,
-            since_text: since.map(clock::millis).unwrap_or_default(),
+            since: self.since.map(|since| since.before(context.now)),
             system: context.system.map(str::to_owned),
         }
     }
@@ -200,14 +196,9 @@ impl Query {
         self.since.is_some()
     }
 
-    pub(super) fn is_recent(&self, ts: &str) -> bool {
-        let Some(since) = self.since else {
-            return true;
-        };
-        if ts.len() == self.since_text.len() && ts.ends_with('Z') {
-            return ts >= self.since_text.as_str();
-        }
-        DateTime::parse_from_rfc3339(ts).is_ok_and(|ts| ts >= since)
+    fn is_recent(&self, ts: &str) -> bool {
+        let is_since = |since| DateTime::parse_from_rfc3339(ts).is_ok_and(|ts| ts >= since);
+        self.since.is_none_or(is_since)
     }
 
     /// What the numbers are about, for a title: empty without a filter.
@@ -302,7 +293,6 @@ mod tests {
         let since: DateTime<Utc> = "2026-05-03T12:00:00Z".parse().unwrap();
         let recent = Query {
             since: Some(since),
-            since_text: clock::millis(since),
             ..Query::default()
         };
         for (ts, expected) in [

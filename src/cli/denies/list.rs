@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::LogCounts;
 use super::filter::{Decision, Query};
 use crate::base::text;
-use crate::cli::output::{Page, View, writeln};
+use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::log::read::{self, Entry, TopN};
 
@@ -67,7 +67,7 @@ pub(super) fn run(
     context.show(&document, out)
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.denies.is_empty() {
             return super::say_none(&self.query, &self.read, page);
@@ -233,7 +233,7 @@ const FIRST: [&str; 8] = [
     "reason",
 ];
 
-impl View for Whole {
+impl Show for Whole {
     fn text(&self, page: &mut Page<'_>) {
         for (at, line) in self.denies.iter().enumerate() {
             if at > 0 {

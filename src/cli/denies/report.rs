@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::filter::Query;
 use crate::base::clock;
 use crate::cli::explain::owner;
-use crate::cli::output::{Page, View, writeln};
+use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::contract::table::Classification;
 use crate::lifecycle::gates::write_through;
@@ -115,7 +115,7 @@ pub(super) fn run(
     context.show(&written, out)
 }
 
-impl View for Written {
+impl Show for Written {
     fn text(&self, page: &mut Page<'_>) {
         writeln!(
             page,

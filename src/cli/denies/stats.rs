@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::LogCounts;
 use super::filter::Query;
-use crate::cli::output::{self, Page, View, printable, writeln};
+use crate::cli::output::{self, Page, Show, printable, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::log::read::Entry;
 
@@ -141,7 +141,7 @@ pub(super) fn run(
     context.show(&document, out)
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         if self.groups.is_empty() {
             return super::say_none(&self.query, &self.read, page);

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
 use crate::base::path;
-use crate::cli::output::{Page, View, writeln};
+use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::guard::claims;
 use crate::recorder::changes::{self, ChangeRecord};
@@ -115,7 +115,7 @@ fn find(path: &str, id: &str, recorder: &std::path::Path) -> Result<ChangeRecord
     }
 }
 
-impl View for Document {
+impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         writeln!(page, "`{}` is as it was {}", self.path, self.point);
         if let Some(replaced) = &self.replaced_to {
