@@ -14,7 +14,7 @@ use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
 use crate::project::context::Context;
-use crate::recorder::entry::{BlobId, Nanos};
+use crate::recorder::entry::BlobId;
 use crate::recorder::mediate::{Recorder, dir};
 use crate::recorder::telling::{self, Done, Finding, Hearer};
 use crate::recorder::windows::{self, CallText, Caller, Doing, Running, Window};
@@ -161,17 +161,11 @@ pub(crate) fn prompted(context: &Context<'_>, event: &Event<'_>) -> Reply {
         return Reply::Silent;
     }
     let prompt = event.prompt.as_str();
-    let ended: Vec<&str> = match prompt.contains("<task-notification>") {
-        true => {
-            let parts = prompt.split("<task-id>").skip(1);
-            parts
-                .filter_map(|part| Some(part.split_once("</task-id>")?.0.trim()))
-                .collect()
-        }
-        false => Vec::new(),
-    };
     let is_news = prompt.contains("<task-notification>");
-    let (main, end) = (hearer(event), now(context));
+    let parts = prompt.split("<task-id>").skip(1).filter(|_| is_news);
+    let ended = parts.filter_map(|part| Some(part.split_once("</task-id>")?.0.trim()));
+    let ended: Vec<&str> = ended.collect();
+    let (main, end) = (hearer(event), recorder.nanos());
     let found = recorder.close(&main, true, &|window| match &window.state {
         Running::Background { task } if ended.contains(&task.as_str()) => {
             Some(Running::Over { end })
@@ -196,7 +190,7 @@ pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
             .is_none_or(|all| all.iter().any(|task| task["id"] == *id))
     };
     let can_tell = !event.is_held() && context.env.client.as_deref().is_some_and(tells_at_stop);
-    let (main, end) = (hearer(event), now(context));
+    let (main, end) = (hearer(event), recorder.nanos());
     let found = recorder.close(&main, can_tell, &|window| match &window.state {
         Running::Waited if is_of(window, &main) => Some(Running::Dangling { end }),
         Running::Background { task } if window.caller.session == main.session => {
@@ -215,28 +209,25 @@ fn tells_at_stop(client: &str) -> bool {
 /// An agent begins or ends: a look, and none of its calls runs after the end. What it
 /// would have been told is left to the main thread, since an answer replaces its report.
 pub(crate) fn agent_passed(context: &Context<'_>, event: &Event<'_>) {
-    let (agent, end) = (hearer(event), now(context));
-    let is_end = event.kind() == Kind::SubagentStop;
     let recorder = Recorder::of(context);
+    let (agent, end) = (hearer(event), recorder.nanos());
+    let is_end = event.kind() == Kind::SubagentStop;
     recorder.close(&agent, false, &|window| {
         let is_over = is_end && window.is_waited_for() && is_of(window, &agent);
         is_over.then_some(Running::Dangling { end })
     });
     if is_end {
         recorder.pass_on(&|to| {
-            Some(if *to == agent {
-                agent.main_of()
-            } else {
-                to.clone()
-            })
+            let is_agent = *to == agent;
+            Some(if is_agent { to.main_of() } else { to.clone() })
         });
     }
 }
 
 /// A session begins or ends: none of its calls runs any more.
 pub(crate) fn session_passed(context: &Context<'_>, event: &Event<'_>) {
-    let (session, end) = (hearer(event), now(context));
     let recorder = Recorder::of(context);
+    let (session, end) = (hearer(event), recorder.nanos());
     if event.kind() == Kind::SessionStart {
         recorder.set_up();
     }
@@ -253,14 +244,6 @@ pub(crate) fn session_passed(context: &Context<'_>, event: &Event<'_>) {
 
 fn is_of(window: &Window, hearer: &Hearer) -> bool {
     Hearer::of(&window.caller) == *hearer
-}
-
-fn now(context: &Context<'_>) -> Nanos {
-    context
-        .now
-        .get()
-        .timestamp_nanos_opt()
-        .unwrap_or(Nanos::MAX)
 }
 
 /// What was found as the answer to an event. The user hears of what was put back: it may

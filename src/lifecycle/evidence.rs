@@ -4,12 +4,11 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chrono::{DateTime, TimeDelta};
 
 use crate::base::actor::AgentName;
-use crate::base::disk::bounded_read;
 use crate::base::path;
 use crate::host::event::{Event, Kind, Tool};
 use crate::lifecycle::counted_runs::{Began, Runs};
@@ -44,25 +43,10 @@ pub struct GateLog {
 }
 
 impl GateLog {
-    /// Reads the last `max` bytes; a log that is not there, or a line that cannot be read,
-    /// shows nothing.
+    /// Reads the last `max` bytes.
     pub fn read(log: &LogFile, max: u64) -> Self {
-        let mut left = max;
-        let mut files: Vec<(PathBuf, u64)> = Vec::new();
-        for file in std::iter::once(log.path()).chain(log.generations().into_iter().rev()) {
-            let len = bounded_read::open(&file).map_or(0, |(_, len)| len);
-            files.push((file, left));
-            left = left.saturating_sub(len);
-            if left == 0 {
-                break;
-            }
-        }
         let mut records = Vec::new();
-        for (file, max) in files.iter().rev() {
-            let _ = bounded_read::tail(file, *max, &mut |line| {
-                records.extend(serde_json::from_str::<GateRecord>(line));
-            });
-        }
+        log.each(max, &mut |record| records.push(record));
         Self { records }
     }
 
@@ -211,20 +195,15 @@ fn was_set_in(project: &Project, file: &str, phase: &str) -> bool {
         workflow_yaml::read(&String::from_utf8_lossy(&text))
     };
     let mut is_set = false;
-    let mut take = |line: &str| {
-        if let Ok(change) = serde_json::from_str::<ChangeRecord>(line)
-            && change.path == file
-            && change.tool.as_deref() != Some("gate")
-        {
+    changes::log(&recorder).each(RECENT, &mut |change: ChangeRecord| {
+        if change.path == file && change.tool.as_deref() != Some("gate") {
             let (before, after) = (read(change.before), read(change.after));
             let said = |fields: &Fields| ["status", "verdict"].map(|key| fields.get(key).cloned());
             let phase = Some(phase);
             is_set = after.text("phase") == phase
                 && (said(&before) != said(&after) || is_set && before.text("phase") == phase);
         }
-    };
-    // A log that is not there knows of no change.
-    let _ = bounded_read::tail(&changes::log(&recorder).path(), RECENT, &mut take);
+    });
     is_set
 }
 
@@ -243,9 +222,8 @@ pub fn outdated(project: &Project, tasks: &Path) -> Vec<String> {
         Some(counts.collect::<HashMap<_, _>>())
     };
     let (path, mut changed) = (path::from_os(tasks), HashMap::new());
-    let mut take = |line: &str| {
-        if let Ok(change) = serde_json::from_str::<ChangeRecord>(line)
-            && change.path == path
+    changes::log(&recorder).each(RECENT, &mut |change: ChangeRecord| {
+        if change.path == path
             && let (Some(before), Some(after)) = (boxes(change.before), boxes(change.after))
             && let Ok(at) = DateTime::parse_from_rfc3339(&change.ts)
         {
@@ -257,9 +235,7 @@ pub fn outdated(project: &Project, tasks: &Path) -> Vec<String> {
                     .map(|(number, _)| (number, at)),
             );
         }
-    };
-    // A log that is not there knows of no change.
-    let _ = bounded_read::tail(&changes::log(&recorder).path(), RECENT, &mut take);
+    });
     let modified = |file: &Path| fs::metadata(file).ok().map(|meta| modified(&meta));
     let kinds = [ReportKind::TestReport, ReportKind::Review];
     let verdicts = changed
@@ -338,16 +314,11 @@ impl<'c> Evidence<'c> {
     fn last_writer(&self, path: &str, since: &str) -> Option<String> {
         let mut last = None;
         let log = changes::log(&mediate::dir(self.project));
-        let mut take = |line: &str| {
-            if let Ok(change) = serde_json::from_str::<ChangeRecord>(line)
-                && change.path == path
-                && *change.ts >= *since
-            {
+        log.each(RECENT, &mut |change: ChangeRecord| {
+            if change.path == path && *change.ts >= *since {
                 last = change.actor.filter(|_| change.certain);
             }
-        };
-        // A log that is not there knows of nobody.
-        let _ = bounded_read::tail(&log.path(), RECENT, &mut take);
+        });
         last
     }
 

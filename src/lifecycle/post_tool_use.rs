@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::iter;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::base::disk::bounded_read;
 use crate::base::path;
 use crate::base::target::Act;
 use crate::guard::claims::Claim;
@@ -123,8 +121,8 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
             && is_here
     };
     let mut denials = Vec::new();
-    let mut take = |record: &Value| {
-        if let (true, Some(id)) = (mine(record), record["id"].as_str()) {
+    let mut take = |record: Value| {
+        if let (true, Some(id)) = (mine(&record), record["id"].as_str()) {
             // A site has no name in itself.
             let path = record["file_path"].as_str().unwrap_or_default();
             let name = record["name"].as_str().filter(|name| !name.is_empty());
@@ -135,7 +133,9 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
             });
         }
     };
-    logs.iter().for_each(|log| each_record(log, &mut take));
+    for log in logs {
+        log.each(TAIL, &mut take);
+    }
     denials
 }
 
@@ -148,7 +148,7 @@ struct Denied {
 /// Those that no record of the log resolves.
 fn still_open<'d>(denials: &'d [Denied], log: &LogFile) -> Vec<&'d Denied> {
     let mut open: Vec<&Denied> = denials.iter().collect();
-    each_record(log, &mut |record| {
+    log.each(TAIL, &mut |record: Value| {
         if let Some(resolved) = record["resolves"].as_str() {
             open.retain(|denial| denial.id != resolved);
         }
@@ -158,20 +158,3 @@ fn still_open<'d>(denials: &'d [Denied], log: &LogFile) -> Vec<&'d Denied> {
 
 /// How much of a log's end is searched, rotated generations included.
 const TAIL: u64 = 512 * 1024;
-
-/// Hands on the newest records of a log, file by file, the newest file first.
-pub(crate) fn each_record(log: &LogFile, take: &mut dyn FnMut(&Value)) {
-    let rotated = iter::once_with(|| log.generations().into_iter().rev()).flatten();
-    let mut left = TAIL;
-    for path in iter::once(log.path()).chain(rotated) {
-        let len = bounded_read::tail(&path, left, &mut |line| {
-            if let Ok(record) = serde_json::from_str(line) {
-                take(&record);
-            }
-        });
-        left = left.saturating_sub(len.unwrap_or_default());
-        if left == 0 {
-            return;
-        }
-    }
-}

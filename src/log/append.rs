@@ -2,9 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
+
+use crate::base::disk::bounded_read;
 use crate::base::{clock, warn};
 use crate::log::chain;
 use crate::store::append::{self, may_grow_to};
@@ -114,6 +118,28 @@ impl LogFile {
             .into_iter()
             .find(|path| fs::symlink_metadata(path).is_err());
         free.map_or(Ok(()), |free| fs::rename(self.path(), free))
+    }
+
+    /// Hands on the records in the last `max` bytes, those that were rotated away first. A
+    /// log that is not there, or a line that cannot be read, shows nothing.
+    pub fn each<T: DeserializeOwned>(&self, max: u64, take: &mut dyn FnMut(T)) {
+        let rotated = iter::once_with(|| self.generations().into_iter().rev()).flatten();
+        let (mut left, mut files) = (max, Vec::new());
+        for file in iter::once(self.path()).chain(rotated) {
+            let len = fs::metadata(&file).map_or(0, |meta| meta.len());
+            files.push((file, left));
+            left = left.saturating_sub(len);
+            if left == 0 {
+                break;
+            }
+        }
+        for (file, max) in files.iter().rev() {
+            let _ = bounded_read::tail(file, *max, &mut |line| {
+                if let Ok(record) = serde_json::from_str(line) {
+                    take(record);
+                }
+            });
+        }
     }
 
     /// The rotated generations, oldest first.

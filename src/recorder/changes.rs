@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::disk::bounded_read;
 use crate::log::append::LogFile;
 use crate::log::record::{LogLine, shorten};
 use crate::recorder::entry::{Act, BlobId};
@@ -74,17 +73,7 @@ pub fn log(recorder: &Path) -> LogFile {
     }
 }
 
-/// Hands on every change that is recorded, oldest first; a line that cannot be read is
-/// left out.
+/// Hands on every change that is recorded, oldest first.
 pub fn each(recorder: &Path, take: &mut dyn FnMut(ChangeRecord)) {
-    let log = log(recorder);
-    let files = log.generations().into_iter().chain([log.path()]);
-    for file in files {
-        // A log that is not there holds nothing.
-        let _ = bounded_read::tail(&file, u64::MAX, &mut |line| {
-            if let Ok(record) = serde_json::from_str(line) {
-                take(record);
-            }
-        });
-    }
+    log(recorder).each(u64::MAX, take);
 }

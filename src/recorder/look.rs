@@ -264,7 +264,7 @@ fn content(path: &Path, state: &State) -> Option<Vec<u8>> {
     }
 }
 
-fn is_gone(path: &Path) -> bool {
+pub(super) fn is_gone(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| is_missing(&error))
 }
 

@@ -141,6 +141,7 @@ impl<'w> Recorder<'w> {
                 start: if is_write { 0 } else { begun },
                 doing,
                 state: ended,
+                ends_now: false,
             }),
             session: &caller.session,
         };
@@ -301,7 +302,8 @@ impl<'w> Recorder<'w> {
         with_lock(&self.make_dir()?, IN_HOOK, f)
     }
 
-    pub(super) fn nanos(&self) -> Nanos {
+    /// The time of the event.
+    pub fn nanos(&self) -> Nanos {
         self.now.timestamp_nanos_opt().unwrap_or(Nanos::MAX)
     }
 }

@@ -24,7 +24,7 @@ impl Recorder<'_> {
         locked: &Locked<'_>,
         step: &Step<'_>,
         known: &mut Known,
-        (windows, closed): (&[Window], &BTreeSet<String>),
+        windows: &[Window],
         mut waiting: Vec<Change>,
         ripe: &[Change],
     ) -> io::Result<Findings> {
@@ -45,9 +45,8 @@ impl Recorder<'_> {
                 true => settling.carry_out(plan, &mut known.index, step.session),
                 false => Ok(Done::Left(None)),
             };
-            if let Err(error) = &done
-                && is_worth_waiting(error)
-            {
+            // A later look may still take it back.
+            if let Err(Refused::Touched) = &done {
                 waiting.push(plan.change.clone());
                 continue;
             }
@@ -67,7 +66,7 @@ impl Recorder<'_> {
             };
             self.log_finding(plan, &finding, &id);
             let caller = step.hearer.clone().unwrap_or_default();
-            let to = hearers(plan, &finding, closed, &caller);
+            let to = hearers(plan, &finding, &caller);
             findings.extend(to.into_iter().map(|to| (to, finding.clone())));
         }
         known.index.set_pending(waiting);
@@ -169,13 +168,5 @@ impl Recorder<'_> {
         let line = record.to_line();
         let appended = log.append(&line, self.settings.log_max_bytes, &record.ts, IN_HOOK);
         complain("could not write `events.jsonl`", &appended);
-    }
-}
-
-/// Whether a later look may still take a change back.
-fn is_worth_waiting(error: &Refused) -> bool {
-    match error {
-        Refused::Touched => true,
-        Refused::Failed(_) | Refused::NotKept | Refused::Superseded => false,
     }
 }

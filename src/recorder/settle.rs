@@ -1,7 +1,7 @@
 //! Decides about changes, and carries out what is decided.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use crate::base::actor::Actor;
 use crate::base::disk::bounded_read;
-use crate::base::disk::resolve::is_missing;
 use crate::base::git_index::Index as GitIndex;
 use crate::base::path;
 use crate::contract::denial::Mode;
@@ -23,6 +22,7 @@ use crate::recorder::contents::Contents;
 use crate::recorder::entry::{Act, BlobId, Change, State};
 use crate::recorder::index::Index;
 use crate::recorder::judge::Judged;
+use crate::recorder::look::is_gone;
 use crate::recorder::mediate::Recorder;
 use crate::recorder::telling::{Done, Finding, Hearer, MadeBy};
 use crate::recorder::undo::{Refused, Undo};
@@ -111,7 +111,7 @@ impl<'s, 'w> Settling<'s, 'w> {
 
     fn plan_one(&self, judged: Judged<'s, 'w>, bulk: Option<&String>) -> Plan<'s, 'w> {
         let change = judged.change;
-        let is_candidate = |window: &&Window| change.candidates.contains(&window.id());
+        let is_candidate = |window: &&Window| window.is_candidate(change);
         let windows: Vec<&Window> = self.windows.iter().filter(is_candidate).collect();
         let objections = windows.iter().map(|window| match bulk {
             Some(why) => Some(judged.denial(DenyCode::BulkRemoval, why.clone())),
@@ -177,11 +177,9 @@ impl<'s, 'w> Settling<'s, 'w> {
             Doing::Writes { path, content } => {
                 let after = change.after.filter(|_| *path == judged.path);
                 let is_it = |after: State| content.is_none() || after.blob == *content;
-                candidate.tie = if after.is_some_and(is_it) {
-                    Tie::Wrote
-                } else {
-                    Tie::None
-                };
+                if after.is_some_and(is_it) {
+                    candidate.tie = Tie::Wrote;
+                }
             }
             Doing::Wrote { .. } => candidate.may_be_alone = true,
             Doing::RunsCode(call) => {
@@ -191,11 +189,9 @@ impl<'s, 'w> Settling<'s, 'w> {
                     governed.system.info().programs.contains(&program.as_str())
                         || added.contains(program)
                 };
-                candidate.tie = if call.names(&judged.path) {
-                    Tie::Names
-                } else {
-                    Tie::None
-                };
+                if call.names(&judged.path) {
+                    candidate.tie = Tie::Names;
+                }
                 candidate.may_be_alone = call.is_opaque() && window.ran_at(change.lo, change.hi);
                 candidate.version_control = call.version_control;
                 candidate.owning_program = call.is_opaque() && call.programs.iter().all(is_owning);
@@ -415,19 +411,10 @@ pub(super) fn finding(plan: &Plan<'_, '_>, done: Result<Done, Refused>) -> Optio
 }
 
 /// Who hears of a finding: every candidate of what was undone, else those that end now.
-pub(super) fn hearers(
-    plan: &Plan<'_, '_>,
-    finding: &Finding,
-    closed: &BTreeSet<String>,
-    caller: &Hearer,
-) -> Vec<Hearer> {
-    let ends_now = |window: &&&Window| closed.contains(&window.id());
-    let any_ends = plan.candidates.iter().any(|window| ends_now(&window));
-    let all = finding.was_undone() || !any_ends;
-    let heard = plan
-        .candidates
-        .iter()
-        .filter(|window| all || ends_now(window));
+pub(super) fn hearers(plan: &Plan<'_, '_>, finding: &Finding, caller: &Hearer) -> Vec<Hearer> {
+    let candidates = plan.candidates.iter();
+    let all = finding.was_undone() || !candidates.clone().any(|window| window.ends_now);
+    let heard = candidates.filter(|window| all || window.ends_now);
     let mut hearers: Vec<Hearer> = heard.map(|window| Hearer::of_window(window)).collect();
     if plan.candidates.is_empty() {
         hearers.push(caller.clone());
@@ -444,10 +431,6 @@ fn note(index: &mut Index, path: &OsStr, former: Option<State>) {
         ..State::of(&meta)
     });
     index.set(path, state);
-}
-
-fn is_gone(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_err_and(|error| is_missing(&error))
 }
 
 /// Whether the site of a removed entry was moved to where its system archives it: the

@@ -1,7 +1,6 @@
 //! One look and what follows from it: which changes are ripe to be decided, and which
 //! calls are over.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -186,8 +185,8 @@ impl Recorder<'_> {
         let mut changes = self.look(&mut known, begun);
         self.keep(&mut known, locked);
         let is_quiet = changes.is_empty() && known.index.pending().is_empty();
-        let (mut windows, closed) = match (&step.closing, is_quiet) {
-            (Closing::Nothing | Closing::Call(..), true) => Default::default(),
+        let mut windows = match (&step.closing, is_quiet) {
+            (Closing::Nothing | Closing::Call(..), true) => Vec::new(),
             _ => self.windows(locked.dir(), &step.closing),
         };
         let windowless = step.windowless.iter();
@@ -202,28 +201,16 @@ impl Recorder<'_> {
         windows.extend(windowless.cloned());
         let open = known.index.pending().to_vec().into_iter().chain(changes);
         let (waiting, ripe): (Vec<Change>, Vec<Change>) =
-            open.partition(|change| self.is_awaited(change, &windows, &closed));
-        let findings = self.settle(
-            locked,
-            step,
-            &mut known,
-            (&windows, &closed),
-            waiting,
-            &ripe,
-        )?;
+            open.partition(|change| self.is_awaited(change, &windows));
+        let findings = self.settle(locked, step, &mut known, &windows, waiting, &ripe)?;
         replace::overwrite_start(&locked.dir().join(LOOKED), &self.nanos().to_be_bytes())?;
-        self.finish(locked.dir(), &step.closing, &windows, &closed)?;
+        self.finish(locked.dir(), &step.closing, &windows)?;
         Ok(findings)
     }
 
     /// The open windows as the event leaves them, and which of them end now.
-    pub(super) fn windows(
-        &self,
-        dir: &Path,
-        closing: &Closing<'_>,
-    ) -> (Vec<Window>, BTreeSet<String>) {
+    pub(super) fn windows(&self, dir: &Path, closing: &Closing<'_>) -> Vec<Window> {
         let now = self.nanos();
-        let mut closed = BTreeSet::new();
         let mut windows = Window::all(dir);
         for window in &mut windows {
             let is_old = window.start < now - MAX_AGE;
@@ -236,12 +223,10 @@ impl Recorder<'_> {
             };
             let state = state.or_else(|| is_old.then_some(Running::Dangling { end: now }));
             // One that could not wait for the lock ended before.
-            if state.is_some() || window.is_over() {
-                closed.insert(window.id());
-            }
+            window.ends_now = state.is_some() || window.is_over();
             window.state = state.unwrap_or_else(|| window.state.clone());
         }
-        (windows, closed)
+        windows
     }
 
     /// Leaves the windows that are over, and notes what goes on in the background.
@@ -250,7 +235,6 @@ impl Recorder<'_> {
         dir: &Path,
         closing: &Closing<'_>,
         windows: &[Window],
-        closed: &BTreeSet<String>,
     ) -> io::Result<()> {
         let leave = |id: &str, state: &Running| match state {
             Running::Background { .. } => Window::mark(dir, id, state),
@@ -259,21 +243,16 @@ impl Recorder<'_> {
         if let Closing::Call(id, state) = closing {
             leave(id, state)?;
         }
-        let mut over = windows
-            .iter()
-            .filter(|window| closed.contains(&window.id()));
+        let mut over = windows.iter().filter(|window| window.ends_now);
         over.try_for_each(|window| leave(&window.caller.tool_use_id, &window.state))
     }
 
     /// Whether the end of a call is still to come that can tell more of a change. No
     /// foreground command runs longer than that, and a session that was killed ends none.
-    fn is_awaited(&self, change: &Change, windows: &[Window], closed: &BTreeSet<String>) -> bool {
-        let is_candidate = |window: &&Window| change.candidates.contains(&window.id());
-        let mut candidates = windows.iter().filter(is_candidate);
+    fn is_awaited(&self, change: &Change, windows: &[Window]) -> bool {
+        let candidates = windows.iter().filter(|window| window.is_candidate(change));
         self.nanos() - change.hi < LONGEST_COMMAND
-            && !candidates
-                .clone()
-                .any(|window| closed.contains(&window.id()))
-            && candidates.any(Window::is_waited_for)
+            && !candidates.clone().any(|window| window.ends_now)
+            && candidates.clone().any(Window::is_waited_for)
     }
 }

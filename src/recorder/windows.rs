@@ -97,6 +97,8 @@ pub struct Window {
     pub start: Nanos,
     pub doing: Doing,
     pub state: Running,
+    /// Whether the event at hand tells that it is over.
+    pub ends_now: bool,
 }
 
 /// How far a call has come.
@@ -144,6 +146,11 @@ impl Window {
     /// What no other call has: the client's id, as a name of a file.
     pub fn id(&self) -> String {
         plain_id(&self.caller.tool_use_id)
+    }
+
+    /// Whether it is among those that can have made a change.
+    pub fn is_candidate(&self, change: &Change) -> bool {
+        change.candidates.contains(&self.id())
     }
 
     /// Whether it can have made a change of this time.
@@ -246,6 +253,7 @@ impl Window {
             start: opened.start,
             doing: opened.doing,
             state: marks.next().unwrap_or(Running::Waited),
+            ends_now: false,
         })
     }
 }
