@@ -1,5 +1,6 @@
 //! `contract`: the rules as they stand here, and what tests them.
 
+mod gate_test;
 mod lint;
 mod origin;
 mod show;

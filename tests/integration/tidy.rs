@@ -279,7 +279,7 @@ fn the_settings_in_the_readme_are_valid_and_complete() {
         .skip(1)
         .map(|block| block.split("```").next().unwrap())
         .collect();
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 5);
     for example in &examples {
         let resolved = Settings::resolve(
             &[(Layer::Project, "README.md", Ok(example))],

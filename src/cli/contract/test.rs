@@ -8,6 +8,7 @@ use clap::ValueHint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::gate_test::Stage;
 use crate::base::disk::bounded_read;
 use crate::base::text;
 use crate::cli::output::{Page, Show, writeln};
@@ -19,11 +20,14 @@ use crate::guard::{judge, message};
 use crate::host::event::{Event, Tool};
 use crate::project::context::Context;
 use crate::project::roots::Project;
+use crate::systems::workflow::GateStatus;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// YAML: a list of `{path, agent?, tool?, content?, expect}` or `{command, agent?, expect}`;
-    /// `expect` is allow, warn, deny or a deny code; paths are relative to the project
+    /// `expect` is allow, warn, deny or a deny code; paths are relative to the project. Of gates
+    /// `{end: AGENT, stage?, expect}`, where `expect` is passed, failed or pending, or
+    /// `{dispatch: AGENT, stage?, expect}`; `stage` is `{files?, passed?, ran?, report?}`
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: String,
 }
@@ -37,6 +41,10 @@ struct Test {
     agent: Option<String>,
     tool: Option<String>,
     content: Option<String>,
+    /// The agent that ends or is dispatched, and what is there then.
+    end: Option<String>,
+    dispatch: Option<String>,
+    stage: Option<Stage>,
     expect: Expect,
 }
 
@@ -45,6 +53,8 @@ struct Test {
 enum Expect {
     Ruling(Ruling),
     Code(DenyCode),
+    /// Of a gate after its agent's end: passed, failed, or pending as before.
+    Gate(GateStatus),
 }
 
 impl TryFrom<String> for Expect {
@@ -53,6 +63,9 @@ impl TryFrom<String> for Expect {
     fn try_from(text: String) -> Result<Self, String> {
         if let Some(ruling) = Ruling::parse(&text) {
             return Ok(Self::Ruling(ruling));
+        }
+        if let Some(status) = GateStatus::parse(&text) {
+            return Ok(Self::Gate(status));
         }
         let code = DenyCode::expect(&text);
         code.map(Self::Code)
@@ -65,6 +78,7 @@ impl Expect {
         match self {
             Self::Ruling(ruling) => ruling.as_str(),
             Self::Code(code) => code.as_str(),
+            Self::Gate(status) => status.as_str(),
         }
     }
 }
@@ -73,11 +87,11 @@ impl Expect {
 #[derive(Debug, Serialize)]
 struct Row {
     ok: bool,
-    /// The path or the command.
+    /// The path, the command, or what the agent does.
     subject: String,
     agent: String,
     expect: &'static str,
-    decision: Ruling,
+    decision: &'static str,
     code: Option<DenyCode>,
     /// The same, as logs call it.
     rule: Option<DenyCode>,
@@ -130,7 +144,7 @@ fn call(test: &Test) -> Result<(&str, Value, &str)> {
             bail!("`tool` and `content` go with `path`, not with `command`")
         }
         (None, Some(command)) => return Ok(("Bash", json!({ "command": command }), command)),
-        _ => bail!("it needs either `path` or `command`"),
+        _ => bail!("it needs one of `path`, `command`, `end`, `dispatch`"),
     };
     let tool = test.tool.as_deref().unwrap_or("Write");
     let key = match Tool::parse(tool) {
@@ -149,6 +163,69 @@ fn call(test: &Test) -> Result<(&str, Value, &str)> {
 }
 
 fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
+    match (&test.end, &test.dispatch) {
+        (None, None) if test.stage.is_some() => bail!("`stage` goes with `end` or `dispatch`"),
+        (None, None) => judge_call(test, world),
+        _ if [
+            &test.path,
+            &test.command,
+            &test.agent,
+            &test.tool,
+            &test.content,
+        ]
+        .into_iter()
+        .any(Option::is_some) =>
+        {
+            bail!("`end` and `dispatch` go with `stage` and `expect` alone")
+        }
+        (Some(agent), None) => {
+            let (status, why) = stage(test).end(agent, world)?;
+            Ok(Row {
+                ok: matches!(test.expect, Expect::Gate(expected) if expected == status),
+                decision: status.as_str(),
+                reason: Some(why),
+                ..test.ruled("end", agent, Ruling::Allow, None)
+            })
+        }
+        (None, Some(agent)) => {
+            let closed = stage(test).dispatch(agent, world)?;
+            let (ruling, code) = match closed {
+                Some(_) => (Ruling::Deny, Some(DenyCode::GateClosed)),
+                None => (Ruling::Allow, None),
+            };
+            Ok(Row {
+                reason: closed.map(|gate| gate.why),
+                ..test.ruled("dispatch", agent, ruling, code)
+            })
+        }
+        (Some(_), Some(_)) => bail!("it needs either `end` or `dispatch`"),
+    }
+}
+
+fn stage(test: &Test) -> Stage {
+    test.stage.clone().unwrap_or_default()
+}
+
+impl Test {
+    fn ruled(&self, subject: &str, agent: &str, ruling: Ruling, code: Option<DenyCode>) -> Row {
+        Row {
+            ok: match self.expect {
+                Expect::Code(expected) => ruling == Ruling::Deny && code == Some(expected),
+                Expect::Ruling(expected) => ruling == expected,
+                Expect::Gate(_) => false,
+            },
+            subject: subject.to_owned(),
+            agent: agent.to_owned(),
+            expect: self.expect.as_str(),
+            decision: ruling.as_str(),
+            code,
+            rule: code,
+            reason: None,
+        }
+    }
+}
+
+fn judge_call(test: &Test, world: &Context<'_>) -> Result<Row> {
     let (tool, input, subject) = call(test)?;
     let agent = test.agent.as_deref().filter(|agent| *agent != "main");
     let event = json!({
@@ -161,17 +238,8 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
     let (ruling, denials) = (decision.ruling(), decision.denials());
     let rule = denials.first().map(|denial| denial.code);
     Ok(Row {
-        ok: match test.expect {
-            Expect::Code(code) => ruling == Ruling::Deny && rule == Some(code),
-            Expect::Ruling(expected) => ruling == expected,
-        },
-        subject: subject.to_owned(),
-        agent: agent.unwrap_or("main").to_owned(),
-        expect: test.expect.as_str(),
-        decision: ruling,
-        code: rule,
-        rule,
         reason: rule.map(|_| message::reason(denials, &[])),
+        ..test.ruled(subject, agent.unwrap_or("main"), ruling, rule)
     })
 }
 
@@ -181,8 +249,8 @@ impl Show for Document {
         let tests = self.tests.iter().enumerate();
         for (at, row) in tests.filter(|(_, row)| !row.ok) {
             let found = match row.rule {
-                Some(rule) => format!("{} ({})", row.decision.as_str(), rule.as_str()),
-                None => row.decision.as_str().to_owned(),
+                Some(rule) => format!("{} ({})", row.decision, rule.as_str()),
+                None => row.decision.to_owned(),
             };
             writeln!(page, "test {}: `{}` by {}", at + 1, row.subject, row.agent);
             writeln!(page, "{}", page.paint.red(&format!("- {}", row.expect)));
