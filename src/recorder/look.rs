@@ -20,6 +20,7 @@ use crate::project::sites::Site;
 use crate::recorder::contents::{Contents, MAX_CONTENT};
 use crate::recorder::entry::{BlobId, Change, Kind, Nanos, State};
 use crate::recorder::index::Index;
+use crate::settings::model::Recording;
 
 /// File times lag behind the clock, and two writes within a tick show one time. What
 /// was changed this short a time before a look is read again at the next.
@@ -43,15 +44,8 @@ pub struct Look<'a> {
     /// In a site that was not known, what is younger is a change, and the rest is taken
     /// as given; `None` takes all as given.
     pub begun: Option<Nanos>,
-    pub contents: Keep,
-}
-
-/// Whether contents are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
-    Contents,
-    /// Their ids only.
-    Listings,
+    /// Whether contents are kept, or their ids only.
+    pub contents: Recording,
 }
 
 impl Look<'_> {
@@ -69,8 +63,8 @@ impl Look<'_> {
         for site in self.sites {
             let key = (site.governed.id().to_owned(), site.dir());
             let given = match (work.index.add_site(&key), self.begun) {
-                (false, _) => Given::Nothing,
-                (true, begun) => Given::Before(begun.unwrap_or(Nanos::MAX)),
+                (false, _) => NOTHING,
+                (true, begun) => begun.unwrap_or(ALL),
             };
             match work.site(site, given) {
                 Err(_) if is_gone(key.1.as_ref()) => work.index.forget_site(&key),
@@ -81,8 +75,8 @@ impl Look<'_> {
         for file in self.files {
             if let Ok(meta) = fs::symlink_metadata(file) {
                 let given = match is_first {
-                    true => Given::Before(Nanos::MAX),
-                    false => Given::Nothing,
+                    true => ALL,
+                    false => NOTHING,
                 };
                 work.entry(file.as_os_str(), &meta, given);
             }
@@ -93,18 +87,15 @@ impl Look<'_> {
 
     fn keep(&self, bytes: Vec<u8>, contents: &mut Contents) -> BlobId {
         match self.contents {
-            Keep::Contents => contents.add(bytes),
-            Keep::Listings => BlobId::of(&bytes),
+            Recording::On => contents.add(bytes),
+            Recording::Off => BlobId::of(&bytes),
         }
     }
 }
 
-/// What of a site is taken as it is found, for want of an earlier look.
-#[derive(Clone, Copy)]
-enum Given {
-    Nothing,
-    Before(Nanos),
-}
+/// What is older than `given` is taken as it is found, for want of an earlier look.
+const NOTHING: Nanos = Nanos::MIN;
+const ALL: Nanos = Nanos::MAX;
 
 struct Work<'l, 'i> {
     look: &'l Look<'l>,
@@ -116,7 +107,7 @@ struct Work<'l, 'i> {
 }
 
 impl Work<'_, '_> {
-    fn site(&mut self, site: &Site<'_>, given: Given) -> anyhow::Result<()> {
+    fn site(&mut self, site: &Site<'_>, given: Nanos) -> anyhow::Result<()> {
         let lock = site.governed.system.info().pid_lock;
         let mut count = 0;
         let (look, work) = (self.look, RefCell::new(self));
@@ -139,7 +130,7 @@ impl Work<'_, '_> {
                 let path = found.path.as_os_str();
                 // That a program has made its directory is no news.
                 let given = match found.standing {
-                    Classification::ProgramDirectory => Given::Before(Nanos::MAX),
+                    Classification::ProgramDirectory => ALL,
                     _ => given,
                 };
                 work.borrow_mut().entry(path, &found.meta, given);
@@ -153,7 +144,7 @@ impl Work<'_, '_> {
         })
     }
 
-    fn entry(&mut self, path: &OsStr, meta: &Metadata, given: Given) {
+    fn entry(&mut self, path: &OsStr, meta: &Metadata, given: Nanos) {
         let (mut state, ctime) = (State::of(meta), changed(meta));
         let before = self.index.get(path).copied();
         if before.is_some() {
@@ -178,11 +169,7 @@ impl Work<'_, '_> {
         if before != Some(state) && !(is_same && log.is_some() && before.is_some()) {
             self.index.set(path, Some(state));
         }
-        let is_given = before.is_none()
-            && match given {
-                Given::Nothing => false,
-                Given::Before(time) => ctime < time,
-            };
+        let is_given = before.is_none() && ctime < given;
         if !is_same && !is_given {
             let happened = (ctime > self.look.last).then_some(ctime);
             self.changed(path, before, Some(state), happened);

@@ -12,14 +12,13 @@ use crate::project::registry::Registry;
 use crate::recorder::contents::Contents;
 use crate::recorder::entry::{Change, Nanos, State};
 use crate::recorder::index::Index;
-use crate::recorder::look::{Keep, Look};
+use crate::recorder::look::Look;
 use crate::recorder::mediate::{Recorder, complain};
 use crate::recorder::places::{self};
 use crate::recorder::telling::{Finding, Hearer};
 use crate::recorder::windows::{Doing, MAX_AGE, Running, Window};
 use crate::settings::load::Layers;
 use crate::settings::merge::{Layer, Resolved};
-use crate::settings::model::Recording;
 use crate::store::lock::Locked;
 use crate::store::replace;
 use crate::systems::declared::DeclaredSystem;
@@ -108,10 +107,7 @@ impl Recorder<'_> {
             now: self.nanos(),
             last: known.last,
             begun,
-            contents: match self.settings.recorder {
-                Recording::On => Keep::Contents,
-                Recording::Off => Keep::Listings,
-            },
+            contents: self.settings.recorder,
         };
         let mut changes = look.take(&mut known.index, &mut known.contents);
         changes.sort_unstable_by(|one, other| one.path.cmp(&other.path));
