@@ -12,7 +12,7 @@ mod recorder;
 use serde_json::{Value, json};
 
 use api::{Block, Script};
-use client::{Mode, Run, Version};
+use client::{Client, Mode, Run, Version};
 use namespace::{isolated, isolated_on};
 use project::Project;
 
@@ -422,58 +422,67 @@ const STEPS: [(&str, &str, Ground, &str, &str); 5] = [
     ("alphonse", "WOMBAT", Ground::Fore, "verification", "### Overall: VERIFIED"),
 ];
 
-/// Nobody calls Agent Flow's update script: the hook alone keeps the run.
+/// Nobody calls Agent Flow's update script: the hook alone keeps the run. What stands behind the
+/// verification is the test that its agent ran, or its word.
 #[test]
 fn agent_flow_run_ends_with_every_gate_right() {
     isolated(
         "real_client::agent_flow_run_ends_with_every_gate_right",
         |client| {
-            let project = Project::new("agent-flow");
-            let mut script = Script::default();
-            for (agent, marker, ground, gate, reply) in STEPS {
-                project.add_agent(agent);
-                script.main.push(vec![dispatch_to(ground, agent, marker)]);
-                if ground == Ground::Back {
-                    script.main.push(vec![await_gate(gate)]);
-                }
-                script
-                    .subagents
-                    .push((marker, vec![vec![bash("true")], vec![Block::Text(reply)]]));
+            for (command, standing) in [("true", "on its word"), ("make test", "proved")] {
+                check_agent_flow_run(client, command, standing);
             }
-            script.main.push(vec![Block::Text("all done")]);
-            project.install();
-            project.statewarden(&["flow", "init", "Add a parser"]);
-            let run = client.run(&project, Mode::SkipPermissions, script);
-
-            run.assert_sound();
-            let told = run.tool_results();
-            assert!(
-                told.len() >= 12 && told.iter().all(|told| !told.is_error),
-                "{told:#?}"
-            );
-            let status = project.statewarden(&["status", "--system", "agent-flow", "--json"]);
-            let status: Value = serde_json::from_str(&status).expect("JSON");
-            let flow = &status["systems"][0];
-            let state = [&flow["active"], &flow["phase"], &flow["iteration"]];
-            assert_eq!(
-                state,
-                [&json!(false), &json!("complete"), &json!(1)],
-                "{}",
-                project.read(RUN)
-            );
-            let log = project.read(".claude/statewarden/gates.jsonl");
-            let records = log
-                .lines()
-                .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-            let ends: Vec<_> = records
-                .filter(|record| record["to"] == "passed")
-                .map(|record| json!([record["gate"], record["agent_type"], record["session_id"]]))
-                .collect();
-            let expected =
-                STEPS.map(|(agent, _, _, gate, _)| json!([gate, agent, run.session_id()]));
-            assert_eq!(ends, expected, "{log}");
         },
     );
+}
+
+fn check_agent_flow_run(client: &Client, command: &str, standing: &str) {
+    let project = Project::new("agent-flow");
+    project.put("Makefile", "test:\n\ttrue\n");
+    let mut script = Script::default();
+    for (agent, marker, ground, gate, reply) in STEPS {
+        project.add_agent(agent);
+        script.main.push(vec![dispatch_to(ground, agent, marker)]);
+        if ground == Ground::Back {
+            script.main.push(vec![await_gate(gate)]);
+        }
+        let turns = vec![vec![bash(command)], vec![Block::Text(reply)]];
+        script.subagents.push((marker, turns));
+    }
+    script.main.push(vec![Block::Text("all done")]);
+    project.install();
+    project.statewarden(&["flow", "init", "Add a parser"]);
+    let run = client.run(&project, Mode::SkipPermissions, script);
+
+    run.assert_sound();
+    let told = run.tool_results();
+    assert!(
+        told.len() >= 12 && told.iter().all(|told| !told.is_error),
+        "{told:#?}"
+    );
+    let status = project.statewarden(&["status", "--system", "agent-flow", "--json"]);
+    let status: Value = serde_json::from_str(&status).expect("JSON");
+    let flow = &status["systems"][0];
+    let state = [&flow["active"], &flow["phase"], &flow["iteration"]];
+    assert_eq!(
+        state,
+        [&json!(false), &json!("complete"), &json!(1)],
+        "{}",
+        project.read(RUN)
+    );
+    let log = project.read(".claude/statewarden/gates.jsonl");
+    let records = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let ends: Vec<_> = records
+        .filter(|record| record["to"] == "passed")
+        .map(|record| json!([record["gate"], record["agent_type"], record["session_id"]]))
+        .collect();
+    let expected = STEPS.map(|(agent, _, _, gate, _)| json!([gate, agent, run.session_id()]));
+    assert_eq!(ends, expected, "{log}");
+    let verified = project.statewarden(&["verify"]);
+    let line = format!("verification: {standing}");
+    assert!(verified.contains(&line), "{verified}");
 }
 
 /// The command goes on after its call and after the turn; a notification says that it is

@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use super::api::{Block, Script};
 use super::client::{Client, Mode, Run};
 use super::namespace::isolated;
 use super::project::Project;
-use super::{Fate, check_told};
+use super::{Fate, bash, check_told, dispatch};
 use crate::npm;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -109,6 +111,90 @@ fn a_checkout_is_a_plugin_without_npm() {
             let dir = Path::new(ROOT).join(dir);
             let args = ["--plugin-dir", dir.to_str().unwrap()];
             check_told(&write_both(client, &args, &project), &ONE_DENIED);
+        }
+    });
+}
+
+/// A plugin of somebody else's, with agents and a contract of its own.
+fn publish_kit(project: &Project) -> String {
+    let at = "../home/market";
+    let put = |path: &str, text: &str| project.put(&format!("{at}/{path}"), text);
+    let plugin = json!({ "name": "kit", "version": "1.0.0", "description": "Plans." });
+    put("kit/.claude-plugin/plugin.json", &plugin.to_string());
+    let market = json!({
+        "name": "market", "owner": { "name": "ann" },
+        "plugins": [{ "name": "kit", "source": "./kit", "description": "Plans." }],
+    });
+    put(".claude-plugin/marketplace.json", &market.to_string());
+    for agent in ["scribe", "checker"] {
+        let text = format!("---\nname: {agent}\ndescription: Does its part.\n---\nOne step.\n");
+        put(&format!("kit/agents/{agent}.md"), &text);
+    }
+    put(
+        "kit/statewarden.yaml",
+        include_str!("../../fixtures/kit/statewarden.yaml"),
+    );
+    project.home().join("market").to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_plugin_brings_its_contract() {
+    let name = "real_client::plugin::a_plugin_brings_its_contract";
+    isolated(name, |client| {
+        let project = Project::new("kit");
+        project.install();
+        client.plugin(&project, &["marketplace", "add", &publish_kit(&project)]);
+        client.plugin(&project, &["install", "kit@market"]);
+        project.put("Makefile", "check:\n\ttrue\n");
+        let write = |name: &str, content: &str| Block::Call {
+            tool: "Write",
+            input: json!({ "file_path": project.dir().join(".kit").join(name), "content": content }),
+        };
+        let main = vec![
+            vec![write("plam.md", "x\n")],
+            vec![write("checks.json", "{\n")],
+            vec![write("checks.json", "{}\n")],
+            vec![dispatch("kit:checker", "Look at WOMBAT.")],
+            vec![dispatch("kit:scribe", "Write QUOKKA.")],
+            vec![dispatch("kit:checker", "Look at NUMBAT.")],
+            vec![Block::Text("done")],
+        ];
+        let plan = vec![write("plan.md", "It is planned.\n")];
+        let script = Script {
+            main,
+            subagents: vec![
+                (
+                    "WOMBAT",
+                    vec![plan.clone(), vec![Block::Text("all is well")]],
+                ),
+                ("QUOKKA", vec![plan, vec![Block::Text("planned")]]),
+                (
+                    "NUMBAT",
+                    vec![vec![bash("make check")], vec![Block::Text("checked")]],
+                ),
+            ],
+        };
+        let run = client.run(&project, Mode::SkipPermissions, script);
+        let (scribe, checker) = (Some("kit:scribe"), Some("kit:checker"));
+        check_told(
+            &run,
+            &[
+                ("Write", None, Fate::Refused("plan.md")),
+                ("Write", None, Fate::Refused("malformed-content")),
+                ("Write", None, Fate::Done),
+                ("Write", checker, Fate::Refused("wrong-writer")),
+                ("Agent", None, Fate::Done),
+                ("Write", scribe, Fate::Done),
+                ("Agent", None, Fate::Done),
+                ("Bash", checker, Fate::Done),
+                ("Agent", None, Fate::Done),
+            ],
+        );
+        let status = project.statewarden(&["status", "--system", "kit"]);
+        assert!(status.contains("every gate has passed"), "{status}");
+        let verified = project.statewarden(&["verify", "--system", "kit"]);
+        for gate in ["plan: proved", "checks: proved"] {
+            assert!(verified.contains(gate), "{verified}");
         }
     });
 }
