@@ -1,18 +1,22 @@
 //! `reset`: the end of a workflow. Everything but the exempt goes into the archive.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use chrono::{DateTime, Utc};
 
 use super::archiving::{self, Effect, Job};
+use super::change;
 use super::cleanup::is_leftover;
 use super::{Answer, CliContext};
 use crate::contract::table::{AtReset, Bucket, Writer};
 use crate::project::entries::Entry;
+use crate::project::files::InDir;
 use crate::store::archive::Kind;
-use crate::systems::devt;
+use crate::systems::declared::gates::Gates;
 use crate::systems::system::{self, Retention};
+use crate::systems::{declared, devt};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -43,7 +47,32 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         applies_to: &|id| id == system,
         reasons: &|_, entries| Ok(entries.iter().map(reason).collect()),
     };
-    archiving::run(&job, context, out)
+    let answer = archiving::run(&job, context, out)?;
+    if effect == Effect::Apply {
+        reset_gates(system, context)?;
+    }
+    Ok(answer)
+}
+
+/// A declared system has its gates elsewhere than its files.
+fn reset_gates(id: &str, context: &CliContext<'_>) -> Result<()> {
+    let main = Path::new(&context.project.main.dir);
+    let declared = context.rules.settings.system(id).declared.as_ref();
+    let file = main.join(declared::gates::file_of(id));
+    let Some(declared) = declared.filter(|_| file.exists()) else {
+        return Ok(());
+    };
+    change::apply(
+        (id, "reset"),
+        &main.join(declared::gates::DIR),
+        context,
+        |_| {
+            let files = InDir { dir: main };
+            let outcome = Gates::of(id, declared).reset(&files, context.now);
+            Ok((file, outcome))
+        },
+    )?;
+    Ok(())
 }
 
 /// The user's own files are no state of a run, and a temporary file in use is

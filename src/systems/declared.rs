@@ -41,10 +41,7 @@ impl<'s> DeclaredSystem<'s> {
     }
 
     fn gates(&self) -> Gates<'_> {
-        Gates {
-            id: self.info.id,
-            rules: &self.declared.gates,
-        }
+        Gates::of(self.info.id, self.declared)
     }
 
     pub fn sites(&self) -> impl Iterator<Item = &str> {

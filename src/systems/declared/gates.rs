@@ -10,7 +10,7 @@ use super::needs::{Findings, judge};
 use crate::base::actor::AgentName;
 use crate::base::{clock, path};
 use crate::settings::gates::{GateRule, Need};
-use crate::settings::model::EvidenceMode;
+use crate::settings::model::{Declared, EvidenceMode};
 use crate::systems::system::{
     AgentEvent, ClosedGate, Effects, FileOutcome, Files, MissingArtifact,
 };
@@ -27,8 +27,8 @@ pub fn file_of(id: &str) -> String {
 /// The gates of one system.
 #[derive(Clone, Copy)]
 pub struct Gates<'s> {
-    pub id: &'s str,
-    pub rules: &'s [GateRule],
+    id: &'s str,
+    rules: &'s [GateRule],
 }
 
 /// The state file.
@@ -111,6 +111,11 @@ impl State {
 }
 
 impl<'s> Gates<'s> {
+    pub fn of(id: &'s str, declared: &'s Declared) -> Self {
+        let rules = &declared.gates;
+        Self { id, rules }
+    }
+
     fn file(&self) -> String {
         file_of(self.id)
     }
@@ -184,6 +189,22 @@ impl<'s> Gates<'s> {
 
     fn effect(&self, outcome: Outcome) -> Effects {
         Effects::of([FileOutcome::new(&self.file(), outcome)])
+    }
+
+    /// No gate has begun: the files of the run are gone.
+    ///
+    /// # Errors
+    /// The state file cannot be read.
+    pub fn reset(&self, files: &dyn Files, now: DateTime<Utc>) -> Outcome {
+        let (mut state, now) = (self.state(files)?, clock::seconds(now));
+        state.started_at = None;
+        let pending = |rule: &GateRule| state.set(&rule.name, GateStatus::Pending, None, &now);
+        let mut moves: Vec<Move> = self.rules.iter().map(pending).collect();
+        moves.retain(|moved| moved.from != moved.to);
+        Ok(StateChange {
+            moves,
+            ..StateChange::of_text(state.text())
+        })
     }
 
     /// Begins a gate, and with the first one of all a run; what comes after it is to be done
