@@ -6,14 +6,12 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::needs::{Findings, judge};
+use super::needs::{Ending, judge};
 use crate::base::actor::AgentName;
 use crate::base::{clock, path};
 use crate::settings::gates::{GateRule, Need};
 use crate::settings::model::{Declared, EvidenceMode};
-use crate::systems::system::{
-    AgentEvent, ClosedGate, Effects, FileOutcome, Files, MissingArtifact,
-};
+use crate::systems::system::{AgentEvent, ClosedGate, Effects, FileOutcome, Files};
 use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, StateChange, Workflow};
 
 /// Where the states of declared systems are, below the root.
@@ -259,48 +257,46 @@ impl<'s> Gates<'s> {
         }
         let own = state.get(&rule.name);
         let begun = own.filter(|own| own.status == GateStatus::InProgress);
-        let begun = begun.and_then(|own| own.timestamp.clone());
-        let run = state.started_at.clone();
-        let Findings {
-            shown,
-            refuted,
-            missing,
-            unseen,
-        } = judge(
+        let found = judge(
             rule,
-            reply,
-            files,
-            &self.file(),
-            (run.as_deref(), begun.as_deref()),
+            Ending {
+                reply,
+                files,
+                state_file: &self.file(),
+                run_began: state.started_at.as_deref(),
+                gate_began: begun.and_then(|own| own.timestamp.as_deref()),
+            },
         );
-        let unseen = (!unseen.is_empty()).then(|| unseen.join("; "));
-        let (status, evidence) = match (refuted, missing.as_slice(), &unseen) {
-            (Some(line), ..) => (GateStatus::Failed, line),
-            (None, [_, ..], _) => {
-                let why = missing.iter().map(|missing| missing.why.as_str());
-                let why = why.collect::<Vec<_>>().join("; ");
-                let owed = missing.iter().filter(|missing| !missing.file.is_empty());
-                return Effects {
-                    owed: owed.cloned().collect(),
-                    ..self.effect(Err(why))
-                };
-            }
-            (None, [], Some(why)) if files.evidence() == EvidenceMode::Require => {
+        if found.refuted.is_none() && !found.missing.is_empty() {
+            return Effects {
+                owed: found.owed,
+                ..self.effect(Err(found.missing.join("; ")))
+            };
+        }
+        let unseen = (!found.unseen.is_empty()).then(|| found.unseen.join("; "));
+        let is_required = files.evidence() == EvidenceMode::Require;
+        let change = match (found.refuted, unseen) {
+            (Some(line), _) => StateChange {
+                moves: vec![state.set(&rule.name, GateStatus::Failed, Some(agent), now)],
+                evidence: Some(line),
+                ..StateChange::default()
+            },
+            (None, Some(why)) if is_required => {
                 return self.effect(Err(format!("unsupported: {why}")));
             }
-            _ => (GateStatus::Passed, shown.lines.join("; ")),
+            (None, unsupported) => StateChange {
+                moves: vec![state.set(&rule.name, GateStatus::Passed, Some(agent), now)],
+                evidence: Some(found.lines.join("; ")),
+                proof: found.proof,
+                unsupported,
+                ..StateChange::default()
+            },
         };
         state.started_at.get_or_insert_with(|| now.to_owned());
-        let moved = state.set(&rule.name, status, Some(agent), now);
-        let has_passed = status == GateStatus::Passed;
         self.effect(Ok(StateChange {
             text: state.text(),
-            moves: vec![moved],
             phase: Some(rule.name.clone()),
-            evidence: Some(evidence),
-            proof: if has_passed { shown.proof } else { Vec::new() },
-            unsupported: unseen.filter(|_| has_passed),
-            ..StateChange::default()
+            ..change
         }))
     }
 
@@ -405,13 +401,5 @@ impl<'s> Gates<'s> {
                 format!("agent `{agents}` for gate `{}`", rule.name)
             }
         }
-    }
-}
-
-/// What is not there, as the agent owes it; a file without a name is nobody's.
-pub(super) fn missing(file: &str, why: String) -> MissingArtifact {
-    MissingArtifact {
-        file: file.to_owned(),
-        why,
     }
 }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::gates::missing;
 use crate::base::path;
 use crate::base::text;
 use crate::formats::markdown::{self, Checkbox};
@@ -11,93 +10,94 @@ use crate::settings::gates::{GateRule, Need};
 use crate::systems::system::{Files, MissingArtifact};
 use crate::systems::workflow::Proof;
 
+/// The end of an agent, and what is there then.
+#[derive(Clone, Copy)]
+pub(super) struct Ending<'a> {
+    pub reply: &'a str,
+    pub files: &'a dyn Files,
+    pub state_file: &'a str,
+    /// When the run and the gate began: RFC 3339.
+    pub run_began: Option<&'a str>,
+    pub gate_began: Option<&'a str>,
+}
+
 /// What was found of all that a gate needs, in one site.
 #[derive(Default)]
 pub(super) struct Findings {
-    pub shown: Shown,
-    /// The line that says that the gate has not passed.
+    /// What shows that the gate has passed, in words and as proof.
+    pub lines: Vec<String>,
+    pub proof: Vec<Proof>,
+    /// The line that says that it has not.
     pub refuted: Option<String>,
-    pub missing: Vec<MissingArtifact>,
+    /// What is not there, and which of it the agent owes.
+    pub missing: Vec<String>,
+    pub owed: Vec<MissingArtifact>,
     /// What nobody saw happen.
     pub unseen: Vec<String>,
 }
 
-#[derive(Default)]
-pub(super) struct Shown {
-    pub lines: Vec<String>,
-    pub proof: Vec<Proof>,
-}
-
 impl Findings {
     fn show(&mut self, line: String, proof: impl IntoIterator<Item = Proof>) {
-        self.shown.lines.push(line);
-        self.shown.proof.extend(proof);
+        self.lines.push(line);
+        self.proof.extend(proof);
     }
 
-    fn miss(&mut self, file: &str, why: impl Into<String>) {
-        self.missing.push(missing(file, why.into()));
-    }
-
-    /// How far a site is from a gate that has passed.
-    fn distance(&self) -> (usize, bool) {
-        (self.missing.len(), self.refuted.is_some())
+    fn owe(&mut self, file: &str, why: String) {
+        self.missing.push(why.clone());
+        let file = file.to_owned();
+        self.owed.push(MissingArtifact { file, why });
     }
 }
 
-/// Judges a gate in the site that is nearest to passing it. The times are those at which the
-/// run and the gate began.
-pub(super) fn judge(
-    rule: &GateRule,
-    reply: &str,
-    files: &dyn Files,
-    state_file: &str,
-    times: (Option<&str>, Option<&str>),
-) -> Findings {
-    let sites = files.sites();
+/// Judges a gate in the site that is nearest to passing it.
+pub(super) fn judge(rule: &GateRule, ending: Ending<'_>) -> Findings {
+    let sites = ending.files.sites();
     let in_site = |site: &String| {
+        let findings = Findings::default();
         let mut look = Look {
-            files,
+            ending,
             site,
-            run: times.0,
-            findings: Findings::default(),
+            findings,
         };
-        for need in &rule.needs {
-            match need {
-                Need::File { name, min_words } => look.file(name, *min_words),
-                Need::Verdict { words, place } => look.verdict(words, place.as_deref(), reply),
-                Need::Command(line) => {
-                    let ran = files.last_command(state_file, &rule.name, times.1.or(times.0));
-                    look.command(line, ran);
-                }
-                Need::Boxes(name) => look.boxes(name),
-            }
-        }
+        rule.needs.iter().for_each(|need| look.at(need, rule));
         look.findings
     };
+    let distance = |it: &Findings| (it.missing.len(), it.refuted.is_some());
     let findings = sites.iter().map(in_site);
-    findings.min_by_key(Findings::distance).unwrap_or_default()
+    findings.min_by_key(distance).unwrap_or_default()
 }
 
+/// A look at one site.
 struct Look<'a> {
-    files: &'a dyn Files,
+    ending: Ending<'a>,
     site: &'a str,
-    run: Option<&'a str>,
     findings: Findings,
 }
 
 impl Look<'_> {
+    fn at(&mut self, need: &Need, rule: &GateRule) {
+        match need {
+            Need::File { name, min_words } => self.file(name, *min_words),
+            Need::Verdict { words, place } => self.verdict(words, place.as_deref()),
+            Need::Command(line) => self.command(line, &rule.name),
+            Need::Boxes(name) => self.boxes(name),
+        }
+    }
+
     /// The text of a file that this agent has left in this run.
     fn left(&mut self, file: &str) -> Option<String> {
-        let Some(text) = self.files.text(file) else {
-            self.findings.miss(file, format!("`{file}` is missing"));
-            return None;
+        let files = self.ending.files;
+        let text = files.text(file);
+        let why = match text {
+            Some(_) => files.left_over(file, self.ending.run_began),
+            None => Some(format!("`{file}` is missing")),
         };
-        match self.files.left_over(file, self.run) {
+        match why {
             Some(why) => {
-                self.findings.miss(file, why);
+                self.findings.owe(file, why);
                 None
             }
-            None => Some(text),
+            None => text,
         }
     }
 
@@ -109,63 +109,64 @@ impl Look<'_> {
         let n_words = text.split_whitespace().count();
         if n_words < min_words {
             let why = format!("`{file}` has {n_words} of at least {min_words} words");
-            return self.findings.miss(&file, why);
+            return self.findings.owe(&file, why);
         }
         let words = text::count(n_words as u64, "word", "words");
         let proof = Proof::artifact(&file);
         self.findings.show(format!("`{file}` has {words}"), [proof]);
     }
 
-    fn verdict(&mut self, words: &[String], place: Option<&str>, reply: &str) {
-        let (text, at) = match place {
-            None => (reply.to_owned(), "reply".to_owned()),
-            Some(name) => {
-                let file = path::below(self.site, name);
-                let Some(text) = self.left(&file) else {
-                    return;
-                };
-                (text, file)
-            }
+    fn verdict(&mut self, words: &[String], place: Option<&str>) {
+        let file = place.map(|name| path::below(self.site, name));
+        let text = match &file {
+            None => Some(self.ending.reply.to_owned()),
+            Some(file) => self.left(file),
         };
-        let found = match at.ends_with(".json") {
-            true => of_json(&text),
-            false => verdict::last(&markdown::lines(&text))
+        let Some(text) = text else {
+            return;
+        };
+        let found = match &file {
+            Some(file) if file.ends_with(".json") => of_json(&text),
+            _ => verdict::last(&markdown::lines(&text))
                 .and_then(|found| Some((found.word?.to_owned(), found.line.to_owned()))),
         };
-        let Some((word, line)) = found else {
-            let word = words.join("` or `");
-            return match place {
-                None => {
-                    let why = format!("the report has no line `Verdict: {word}`");
-                    self.findings.miss("", why);
-                }
-                Some(_) => {
-                    let why = format!("`{at}` has no verdict such as `{word}`");
-                    self.findings.miss(&at, why);
-                }
-            };
-        };
-        if !words.contains(&word) {
-            self.findings.refuted.get_or_insert(line);
-            return;
+        let wanted = words.join("` or `");
+        match (found, file) {
+            (Some((word, line)), _) if !words.contains(&word) => {
+                self.findings.refuted.get_or_insert(line);
+            }
+            (Some((_, line)), file) => {
+                let artifact = file.as_deref().map(Proof::artifact);
+                let said = Proof::Verdict {
+                    line: line.clone(),
+                    at: file.unwrap_or_else(|| "reply".to_owned()),
+                };
+                self.findings.show(line, [said].into_iter().chain(artifact));
+            }
+            (None, Some(file)) => {
+                let why = format!("`{file}` has no verdict such as `{wanted}`");
+                self.findings.owe(&file, why);
+            }
+            (None, None) => {
+                let why = format!("the report has no line `Verdict: {wanted}`");
+                self.findings.missing.push(why);
+            }
         }
-        let artifact = place.map(|_| Proof::artifact(&at));
-        let said = Proof::Verdict {
-            line: line.clone(),
-            at,
-        };
-        self.findings.show(line, [said].into_iter().chain(artifact));
     }
 
-    fn command(&mut self, line: &str, ran: Option<Proof>) {
-        match ran {
+    fn command(&mut self, line: &str, gate: &str) {
+        let Ending {
+            files, state_file, ..
+        } = self.ending;
+        let since = self.ending.gate_began.or(self.ending.run_began);
+        match files.last_command(state_file, gate, since) {
             Some(
                 ran @ Proof::Command {
                     status: Some(0), ..
                 },
             ) => {
-                self.findings
-                    .show(format!("`{line}` ended with status 0"), [ran]);
+                let line = format!("`{line}` ended with status 0");
+                self.findings.show(line, [ran]);
             }
             Some(_) => {
                 let why = format!("the last `{line}` did not end with status 0");
@@ -180,8 +181,8 @@ impl Look<'_> {
 
     fn boxes(&mut self, name: &str) {
         let file = path::below(self.site, name);
-        let Some(text) = self.files.text(&file) else {
-            return self.findings.miss(&file, format!("`{file}` is missing"));
+        let Some(text) = self.ending.files.text(&file) else {
+            return self.findings.owe(&file, format!("`{file}` is missing"));
         };
         let boxes: Vec<Checkbox> = markdown::outside_fences(&text)
             .filter_map(|line| Some(markdown::checkbox(line)?.0))
@@ -189,10 +190,10 @@ impl Look<'_> {
         let (of, is_done) = (boxes.len(), |it: &&Checkbox| **it == Checkbox::Checked);
         let done = boxes.iter().filter(is_done).count();
         match of {
-            0 => self.findings.miss(&file, format!("`{file}` has no boxes")),
+            0 => self.findings.owe(&file, format!("`{file}` has no boxes")),
             of if done < of => {
                 let open = format!("{} of {of} boxes are open in `{file}`", of - done);
-                self.findings.miss("", open);
+                self.findings.missing.push(open);
             }
             of => {
                 let proof = Proof::Boxes { done, of };
