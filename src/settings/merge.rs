@@ -397,35 +397,23 @@ fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), 
         }
     }
     let for_new_ones = [
-        ("site", file.site.is_some(), "is for new systems only"),
-        ("open", file.open.is_some(), "is for new systems only"),
-        (
-            "long_lived",
-            file.long_lived.is_some(),
-            "is for new systems only",
-        ),
-        (
-            "canonical",
-            file.canonical.is_some(),
-            "is for new systems; use `extra_names`",
-        ),
-        (
-            "patterns",
-            file.patterns.is_some(),
-            "is for new systems; use `extra_globs`",
-        ),
-        (
-            "ephemeral",
-            file.ephemeral.is_some(),
-            "is for new systems only",
-        ),
-        ("owners", file.owners.is_some(), "is for new systems only"),
-        ("content", file.content.is_some(), "is for new systems only"),
-        ("gates", file.gates.is_some(), "is for new systems only"),
+        ("site", file.site.is_some()),
+        ("open", file.open.is_some()),
+        ("long_lived", file.long_lived.is_some()),
+        ("canonical", file.canonical.is_some()),
+        ("patterns", file.patterns.is_some()),
+        ("ephemeral", file.ephemeral.is_some()),
+        ("owners", file.owners.is_some()),
+        ("content", file.content.is_some()),
+        ("gates", file.gates.is_some()),
     ];
-    let mut given = for_new_ones.iter().filter(|(_, is_given, _)| *is_given);
+    let mut given = for_new_ones.iter().filter(|(_, is_given)| *is_given);
     match given.next().filter(|_| is_built_in) {
-        Some((key, _, why)) => Err(format!("`{key}` {why}")),
+        Some(("canonical", _)) => {
+            Err("`canonical` is for new systems; use `extra_names`".to_owned())
+        }
+        Some(("patterns", _)) => Err("`patterns` is for new systems; use `extra_globs`".to_owned()),
+        Some((key, _)) => Err(format!("`{key}` is for new systems only")),
         None => Ok(()),
     }
 }
