@@ -133,11 +133,12 @@ fn an_enabled_plugin_brings_its_contract() {
     }
     let contract = "systems: {planning: {site: .planning, canonical: [STATE.md]}}\n";
     std::fs::write(root.join("statewarden.yaml"), contract).unwrap();
-    let install = json!([{ "scope": "user", "installPath": root, "version": "1.0.0" }]);
-    let list = json!({ "version": 2, "plugins": { "planner@dev": install } });
-    std::fs::write(plugins.join("installed_plugins.json"), list.to_string()).unwrap();
+    // As Claude Code 2.1.330 writes it.
+    let list = include_str!("../fixtures/claude-code/installed_plugins.json");
+    let list = list.replace("[PLUGIN]", root.to_str().unwrap());
+    std::fs::write(plugins.join("installed_plugins.json"), list).unwrap();
     for (is_enabled, expected) in [(true, "ad-hoc-name"), (false, "allow")] {
-        let settings = json!({ "enabledPlugins": { "planner@dev": is_enabled } });
+        let settings = json!({ "enabledPlugins": { "kit@market": is_enabled } });
         sandbox.write(".claude/settings.json", &settings.to_string());
         sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
         assert_eq!(write(&sandbox, ".planning/notes.md"), expected);
