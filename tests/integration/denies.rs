@@ -268,14 +268,14 @@ fn a_part_and_nothing_are_told_from_all() {
 fn memory_does_not_grow_with_the_log() {
     let sandbox = Sandbox::new();
     let mut log = lines(&many(&sandbox, 2_000));
-    while log.len() < 24 << 20 {
+    while log.len() < 40 << 20 {
         log.push_str(&log.clone());
     }
     sandbox.write(DEVT, &log);
     let expected = log.lines().count();
     for (args, key) in [("stats --by name", ".total"), ("list --limit 7", ".denies")] {
         let script = format!(
-            "ulimit -v 20480; exec {} denies {args} --json",
+            "ulimit -v 32768; exec {} denies {args} --json",
             env!("CARGO_BIN_EXE_statewarden")
         );
         let out = std::process::Command::new("sh")
