@@ -376,7 +376,7 @@ impl<'p, 's> Search<'p, 's> {
         ) {
             return Ok(None);
         }
-        if let Some(found) = self.program(act, paths) {
+        if let Some(found) = self.own_file(act, paths) {
             return Ok(Some(found));
         }
         match self.held_in(act, paths[0])? {
@@ -385,13 +385,13 @@ impl<'p, 's> Search<'p, 's> {
         }
     }
 
-    /// This program, where removing or moving a directory takes it along. What clears a
-    /// directory leaves what git ignores.
-    fn program(&self, act: Act, paths: [&str; 2]) -> Option<Found<'s>> {
+    /// This program or a plugin's contract, where removing or moving a directory takes it
+    /// along. What clears a directory leaves what git ignores.
+    fn own_file(&self, act: Act, paths: [&str; 2]) -> Option<Found<'s>> {
         let mut dirs = paths
             .into_iter()
             .filter(|_| !matches!(act, Act::Clear | Act::Clean));
-        let (root, name) = dirs.find_map(|dir| self.project.program_in(dir))?;
+        let (root, name) = dirs.find_map(|dir| self.project.own_file_in(dir))?;
         Some(Found {
             governed: self.registry.get(own::ID)?,
             site: String::new(),

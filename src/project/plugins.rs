@@ -91,7 +91,7 @@ pub struct EnabledPlugins {
 const PLUGINS: &str = "plugins.json";
 
 /// The contract at the root of a plugin.
-const CONTRACT: &str = "statewarden.yaml";
+pub(super) const CONTRACT: &str = "statewarden.yaml";
 
 impl Project {
     /// What was found when a session last began.

@@ -14,6 +14,7 @@ use crate::base::env::{self, Env};
 use crate::base::path;
 use crate::host::settings_json::is_our_name;
 use crate::log::append::Logs;
+use crate::project::plugins::CONTRACT;
 use crate::project::registry::Registry;
 use crate::settings::load::{self, OWN_FOLDER};
 use crate::systems::system::View;
@@ -82,8 +83,9 @@ pub struct Project {
     config_dir: Option<String>,
     /// The directories above our own settings outside the project, once they are asked for.
     homes: OnceCell<Vec<Root>>,
-    /// The paths of the program that runs, once they are asked for.
-    programs: OnceCell<Vec<String>>,
+    /// The paths of the program that runs and of the contracts of plugins elsewhere, once they
+    /// are asked for.
+    own_files: OnceCell<Vec<String>>,
 }
 
 impl Project {
@@ -113,7 +115,7 @@ impl Project {
             feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
             config_dir: env.config_dir(),
             homes: OnceCell::new(),
-            programs: OnceCell::new(),
+            own_files: OnceCell::new(),
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             tree,
             main,
@@ -191,13 +193,13 @@ impl Project {
     }
 
     /// The directory and the name of what is ours outside the project: the program that
-    /// runs, its own settings, and those of the user that may hold our entries. As if the
-    /// directory were a root for them alone.
+    /// runs, its own settings, the contracts of plugins, and the settings of the user that may
+    /// hold our entries. As if the directory were a root for them alone.
     pub fn locate_outside<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
         let (dir, name) = path::split_last(path)?;
         let is_settings = name == "settings.json" && self.claude_dir.as_deref() == Some(dir);
-        let is_program = || self.programs().iter().any(|program| program == path);
-        if is_settings || (is_our_name(name) && is_program()) {
+        let is_own_file = || self.own_files().iter().any(|file| file == path);
+        if is_settings || ((is_our_name(name) || name == CONTRACT) && is_own_file()) {
             return Some((Root::new(dir.to_owned()), name));
         }
         // Only a path that may be one is worth asking the disk about links.
@@ -217,17 +219,25 @@ impl Project {
             .find(|home| home.lies_in(dir) && Path::new(&home.path(OWN_FOLDER)).exists())
     }
 
-    /// The directory and the name of the program that runs, where a directory holds it.
-    pub fn program_in(&self, dir: &str) -> Option<(Root, &str)> {
+    /// The directory and the name of one of [`Self::own_files`] that a directory holds.
+    pub fn own_file_in(&self, dir: &str) -> Option<(Root, &str)> {
         let is_held = |(above, _): &(&str, &str)| path::relative(above, dir).is_some();
-        let mut programs = self.programs().iter().filter_map(|it| path::split_last(it));
-        let (above, name) = programs.find(is_held)?;
+        let mut files = self
+            .own_files()
+            .iter()
+            .filter_map(|it| path::split_last(it));
+        let (above, name) = files.find(is_held)?;
         Some((Root::new(above.to_owned()), name))
     }
 
-    /// The paths of the program that runs.
-    fn programs(&self) -> &[String] {
-        self.programs.get_or_init(|| env::own_program().collect())
+    /// The paths of the program that runs, and of the contracts of plugins. A plugin that is
+    /// the project itself is what one works on there.
+    fn own_files(&self) -> &[String] {
+        self.own_files.get_or_init(|| {
+            let contracts = self.enabled_plugins().contracts.into_iter();
+            let elsewhere = contracts.filter(|path| self.main.relative(path).is_none());
+            env::own_program().chain(elsewhere).collect()
+        })
     }
 
     fn settings_homes(&self) -> &[Root] {

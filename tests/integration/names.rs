@@ -143,5 +143,13 @@ fn an_enabled_plugin_brings_its_contract() {
         sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
         assert_eq!(write(&sandbox, ".planning/notes.md"), expected);
         assert_eq!(write(&sandbox, ".planning/STATE.md"), "allow");
+        // Who could edit it could loosen it.
+        let own = root.join("statewarden.yaml");
+        let expected = if is_enabled {
+            "protected-file"
+        } else {
+            "allow"
+        };
+        assert_eq!(write(&sandbox, own.to_str().unwrap()), expected);
     }
 }

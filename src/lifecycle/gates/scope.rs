@@ -35,8 +35,16 @@ pub struct GateScope<'c> {
     reach: Reach,
     /// Absent where only files are asked.
     evidence: Option<&'c Evidence<'c>>,
-    /// The roots in which the sites of a system lie whose state is at the root, and their globs.
-    sites: Option<(Vec<Root>, &'c [String])>,
+    /// Of a system whose state is at the root.
+    sites: Option<RootSites<'c>>,
+}
+
+/// The sites of a system that has one state for all of them.
+struct RootSites<'c> {
+    /// The roots in which they may lie; the first one with any counts.
+    roots: Vec<Root>,
+    globs: &'c [String],
+    found: OnceCell<Vec<String>>,
 }
 
 /// Where below a directory the state is.
@@ -143,7 +151,11 @@ impl<'c> GateScope<'c> {
         Self {
             own: own.map(|root| PathBuf::from(&root.dir)),
             evidence,
-            sites: Some((roots, globs)),
+            sites: Some(RootSites {
+                roots,
+                globs,
+                found: OnceCell::new(),
+            }),
             ..Self::known(governed, PathBuf::from(&project.main.dir), Reach::Itself)
         }
     }
@@ -255,12 +267,15 @@ impl Files for GateScope<'_> {
     }
 
     fn sites(&self) -> Vec<String> {
-        let Some((roots, globs)) = &self.sites else {
+        let Some(sites) = &self.sites else {
             return Vec::new();
         };
-        let roots = roots.iter();
-        let mut found = roots.map(|root| sites::of_globs(root, globs, self.governed));
-        found.find(|found| !found.is_empty()).unwrap_or_default()
+        let find = || {
+            let roots = sites.roots.iter();
+            let mut found = roots.map(|root| sites::of_globs(root, sites.globs, self.governed));
+            found.find(|found| !found.is_empty()).unwrap_or_default()
+        };
+        sites.found.get_or_init(find).clone()
     }
 
     fn last_command(&self, run: &str, gate: &str, since: Option<&str>) -> Option<Proof> {

@@ -149,11 +149,20 @@ impl<'s> Gates<'s> {
         begun.or_else(open).or_else(|| own().next_back())
     }
 
-    /// Whether one gate comes after another, by whatever way.
-    fn comes_after(&self, rule: &GateRule, name: &str) -> bool {
-        let before = |after: &String| self.rules.iter().find(|rule| rule.name == *after);
-        let mut befores = rule.after.iter().filter_map(before);
-        befores.any(|before| before.name == name || self.comes_after(before, name))
+    /// The gates that come after one, by whatever way: each stands below those before it.
+    fn after<'r>(&'r self, name: &'r str) -> Vec<&'r str> {
+        let mut found = vec![name];
+        for rule in self.rules {
+            if rule
+                .after
+                .iter()
+                .any(|before| found.contains(&before.as_str()))
+            {
+                found.push(&rule.name);
+            }
+        }
+        found.remove(0);
+        found
     }
 
     pub fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
@@ -222,12 +231,8 @@ impl<'s> Gates<'s> {
         }
         state.started_at.get_or_insert_with(|| now.to_owned());
         let mut moves = vec![state.set(&rule.name, GateStatus::InProgress, Some(agent), now)];
-        for later in self
-            .rules
-            .iter()
-            .filter(|later| self.comes_after(later, &rule.name))
-        {
-            let moved = state.set(&later.name, GateStatus::Pending, None, now);
+        for later in self.after(&rule.name) {
+            let moved = state.set(later, GateStatus::Pending, None, now);
             moves.extend((moved.from != moved.to).then_some(moved));
         }
         Some(StateChange {
