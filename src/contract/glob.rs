@@ -2,16 +2,29 @@
 //! here, because its matcher takes a hook too long to compile.
 
 use std::mem;
+use std::sync::OnceLock;
 
 use globset::{Glob, GlobBuilder};
 
 /// `*` and `?` stay within one path component; `**` crosses them. As with
 /// globset, `?` and a class take one byte.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
-    steps: Vec<Step>,
+    /// Made for the first name that may match: a hook meets few globs of a contract.
+    steps: OnceLock<Vec<Step>>,
 }
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pattern {}
+
+/// The signs with which something else than a character begins.
+const SIGNS: &[char] = &['*', '?', '[', '{', '\\'];
 
 impl Pattern {
     /// The longest glob in bytes; a name costs at most a few steps for each byte of it
@@ -35,8 +48,12 @@ impl Pattern {
         }
         Ok(Self {
             text: text.to_owned(),
-            steps: Parser::new(text).steps(),
+            steps: OnceLock::new(),
         })
+    }
+
+    fn steps(&self) -> &[Step] {
+        self.steps.get_or_init(|| Parser::new(&self.text).steps())
     }
 
     pub fn as_str(&self) -> &str {
@@ -45,37 +62,38 @@ impl Pattern {
 
     /// The one name that a glob without signs of its own matches.
     pub fn as_name(&self) -> Option<&str> {
-        let bytes = self.text.bytes().map(Step::Byte);
-        let is_name = self.steps.iter().cloned().eq(bytes) && self.matches(&self.text);
+        let is_name = !self.text.contains(SIGNS) && self.matches(&self.text);
         is_name.then_some(&self.text)
     }
 
     /// A name with a NUL or a line break matches nothing, whatever the glob says.
     pub fn matches(&self, name: &str) -> bool {
         // Most globs begin with a character of their own, and most names with another.
-        let first = name.as_bytes().first();
-        if matches!(self.steps.first(), Some(Step::Byte(own)) if Some(own) != first)
-            || name.contains(['\0', '\n', '\r'])
-        {
+        let begins_otherwise = !self.text.starts_with(SIGNS)
+            && self.text.as_bytes().first() != name.as_bytes().first();
+        if begins_otherwise || name.contains(['\0', '\n', '\r']) {
             return false;
         }
-        self.after(name).contains(&self.steps.len())
+        match self.text.contains(SIGNS) {
+            true => self.after(name).contains(&self.steps().len()),
+            false => self.text == name,
+        }
     }
 
     /// Whether the glob takes names below a directory.
     pub fn leads_below(&self, dir: &str) -> bool {
         let mut after = self.after(&format!("{dir}/")).into_iter();
-        after.any(|at| at < self.steps.len())
+        after.any(|at| at < self.steps().len())
     }
 
     /// The steps that the start of a name leads to.
     fn after(&self, start: &str) -> Vec<usize> {
-        let (mut now, mut next) = (States::new(&self.steps), States::new(&self.steps));
+        let (mut now, mut next) = (States::new(self.steps()), States::new(self.steps()));
         now.enter(0);
         for byte in start.bytes() {
             next.clear();
             for &at in &now.entered {
-                for ahead in self.steps.get(at).map_or(&[][..], |step| step.take(byte)) {
+                for ahead in self.steps().get(at).map_or(&[][..], |step| step.take(byte)) {
                     next.enter(at + ahead);
                 }
             }
