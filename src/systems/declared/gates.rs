@@ -185,7 +185,7 @@ impl<'s> Gates<'s> {
                 Effects::of(change.map(|change| FileOutcome::new(&self.file(), Ok(change))))
             }
             (Some(rule), AgentEvent::AgentEnd { reply, .. }) => {
-                self.end(rule, state, agent, (reply, files), &now)
+                self.end(rule, state, agent, reply, files, &now)
             }
             (None, AgentEvent::AgentEnd { .. }) => {
                 self.effect(Err(format!("agent `{agent}` has no gate")))
@@ -249,7 +249,8 @@ impl<'s> Gates<'s> {
         rule: &GateRule,
         mut state: State,
         agent: &AgentName,
-        (reply, files): (&str, &dyn Files),
+        reply: &str,
+        files: &dyn Files,
         now: &str,
     ) -> Effects {
         if let Some(before) = state.closed_before(rule) {
