@@ -68,11 +68,7 @@ impl Setup {
         drop(stdin);
         ensure!(hook.wait()?.success(), "the hook failed");
         let log = fs::read_to_string(log(project))?;
-        Ok(log
-            .lines()
-            .last()
-            .context("nothing was refused")?
-            .to_owned())
+        Ok(log.lines().last().context("nothing was denied")?.to_owned())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The pipeline: stdin → event → targets → claims → decision → effects → reply.
 //!
-//! Failure policy: what cannot be read is refused when its bytes name a
+//! Failure policy: what cannot be read is denied when its bytes name a
 //! governed place, and let through with a word on stderr when they do not;
 //! once a target is known to be governed, every failure refuses.
 

@@ -117,7 +117,7 @@ fn edits(front: &str, before: &Value, change: &Change) {
     }
     keeps_line_ends(front, &edited);
     let again = yaml::edit(&edited, after, std::slice::from_ref(change));
-    // A lone CR ends a line to YAML and none to the editor, so that one may be refused.
+    // A lone CR ends a line to YAML and none to the editor, so that one may be denied.
     let is_odd = edited.replace("\r\n", "").contains('\r');
     if !is_odd || again.is_ok() {
         assert_eq!(again.as_ref(), Ok(&edited), "the same edit again");
@@ -213,7 +213,7 @@ fn sets_one_key(text: &str) {
     assert!(workflow_yaml::read(&edited).get("task").is_some());
     keeps_line_ends(text, &edited);
     let again = workflow_yaml::set(&edited, &change);
-    // A lone CR ends a line to YAML and none to the editor, so that one may be refused.
+    // A lone CR ends a line to YAML and none to the editor, so that one may be denied.
     let is_odd = edited.replace("\r\n", "").contains('\r');
     if !is_odd || again.is_ok() {
         assert_eq!(again.as_ref(), Ok(&edited), "the same edit again");

@@ -101,7 +101,7 @@ impl Row {
         }
     }
 
-    /// A call that concerns a system and cannot be judged is refused as well.
+    /// A call that concerns a system and cannot be judged is denied as well.
     fn refused(path: String, reason: String) -> Self {
         Self {
             decision: Ruling::Deny,
@@ -242,7 +242,7 @@ fn of_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> 
     let event = Event::parse(&bytes);
     let event = event.map_err(|error| anyhow!("`{file}` is no hook event: {error}"))?;
     if let Some(host) = event.other_host(context.env) {
-        bail!("`{file}` is an event of another host ({host}); statewarden has no opinion");
+        bail!("`{file}` is an event of another host ({host}); statewarden ignores it");
     }
     context.at(event.cwd.get().unwrap_or(&context.cwd), |there| {
         for problem in &there.rules.problems {

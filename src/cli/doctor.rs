@@ -146,11 +146,11 @@ fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
         format!("devt contract, edition {}: {why}", edition.as_str()),
     )];
     for problem in &resolved.problems {
-        let fix = "correct the file; until then it counts for nothing";
+        let fix = "correct the file; until then all of it is ignored";
         findings.push(Finding::warning("settings", problem, fix));
     }
     for what in &resolved.left_out {
-        let fix = "correct it there; until then it counts for nothing";
+        let fix = "correct it there; until then it is ignored";
         findings.push(Finding::warning("left-out", what, fix));
     }
     for key in &resolved.overruled {

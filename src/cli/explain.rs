@@ -42,7 +42,7 @@ struct Explanation {
     site: Option<String>,
     name: Option<String>,
     contract: Option<String>,
-    /// `closed` where names that the contract does not know are refused, else `open`.
+    /// `closed` where names that the contract does not know are denied, else `open`.
     site_kind: Option<&'static str>,
     /// Of a contract with more than one, the edition in force.
     edition: Option<Edition>,

@@ -1,4 +1,4 @@
-//! `replay`: what the guard would have refused in past sessions. Reads
+//! `replay`: what the guard would have denied in past sessions. Reads
 //! Claude Code's transcripts, writes nothing.
 //!
 //! The guard of today is asked: today's settings, links and sites. What a file
@@ -25,13 +25,13 @@ pub struct Args {
     /// Transcripts, or folders of them (`~/.claude/projects/<project>`)
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Exit 1 when something would have been refused
+    /// Exit 1 when something would have been denied
     #[arg(long)]
     fail_on_deny: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    // Nothing is refused of a system that is off, which looks like a good answer.
+    // Nothing is denied of a system that is off, which looks like a good answer.
     context.require_wanted()?;
     let files = files_below(&args.paths, "jsonl")?;
     let reports = read_all(&files, context)?;
@@ -127,7 +127,7 @@ fn read_all(files: &[PathBuf], context: &CliContext<'_>) -> Result<Vec<Report>> 
         let ended = threads.into_iter().map(|thread| {
             thread
                 .join()
-                .unwrap_or_else(|_| bail!("a reader of transcripts ran into a bug of its own"))
+                .unwrap_or_else(|_| bail!("the transcript reader hit an internal error"))
         });
         ended.collect::<Result<Vec<_>>>()
     });

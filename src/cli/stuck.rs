@@ -1,4 +1,4 @@
-//! `stuck`: is the workflow refused again and again without getting on?
+//! `stuck`: does a workflow keep being denied?
 
 use std::collections::HashSet;
 use std::io::Write;

@@ -6,7 +6,7 @@ use crate::base::string_enum::string_enum;
 use crate::base::target::Act;
 
 string_enum! {
-    /// Why a call is refused. The text form is stable: logs, settings and tests use it.
+    /// Why a call is denied. The text form is stable: logs, settings and tests use it.
     pub enum DenyCode {
         AdHocName = "ad-hoc-name",
         EphemeralName = "ephemeral-name",
@@ -56,7 +56,7 @@ pub struct Denial {
     pub site: String,
     /// The entry, relative to the site.
     pub entry: String,
-    /// What is wrong, as a clause that starts after "is refused:".
+    /// What is wrong, as a clause that starts after "is denied:".
     pub why: String,
     /// What to write instead, with its path in the same form.
     pub instead: Option<Instead>,

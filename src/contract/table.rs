@@ -205,7 +205,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Whether entries of a directory that no row names are refused.
+/// Whether entries of a directory that no row names are denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirKind {
     /// Only the rows' names.

@@ -4,7 +4,7 @@
 //! replaces or adds single lines and leaves every other byte alone. Each edit
 //! is proven before it is returned: the new text must parse to the old value
 //! with exactly the wanted scalars set. What cannot be done that way (flow
-//! style, anchors) is refused.
+//! style, anchors) is denied.
 
 use serde::de::DeserializeOwned;
 use serde_yaml::Mapping;

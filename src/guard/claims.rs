@@ -76,7 +76,7 @@ impl Claim<'_> {
     }
 }
 
-/// Why a call that concerns a system could not be judged. It is refused.
+/// Why a call that concerns a system could not be judged. It is denied.
 #[derive(Debug)]
 pub enum JudgeError {
     Target {
@@ -129,7 +129,7 @@ impl JudgeError {
             Self::Call(Unread::Command(_)) => {
                 "split the command and change state files in commands of their own"
             }
-            Self::TooLarge { .. } => "take the directories in it one by one, in calls of their own",
+            Self::TooLarge { .. } => "remove its subdirectories one at a time, in separate calls",
             Self::Target { .. } | Self::Call(Unread::Arguments(_)) => "mend that and try again",
         }
     }

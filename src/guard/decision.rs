@@ -132,7 +132,7 @@ pub fn decide(
     })
 }
 
-/// A command that writes a file and then appends to it is refused for one thing.
+/// A command that writes a file and then appends to it is denied for one thing.
 fn add(denials: &mut Vec<Denial>, denial: Denial) {
     /// A reason and a record have no room for more.
     const TOLD: usize = 64;

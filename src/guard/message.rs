@@ -33,7 +33,7 @@ pub fn reply(kind: Kind, decision: &Decision, logged: String, problems: &[String
     }
 }
 
-/// The redirect: what is refused, why, what to do instead. One line.
+/// The redirect: what is denied, why, what to do instead. One line.
 pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let Some((first, others)) = denials.split_first() else {
         return String::new();
@@ -43,7 +43,7 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let code = first.code.as_str();
     let why = excerpt(&first.why, 420);
     let verb = match first.mode {
-        Mode::Enforce => "is refused",
+        Mode::Enforce => "is denied",
         Mode::Warn | Mode::Off => "breaks a rule",
     };
     // Writing to a string cannot fail.
@@ -100,7 +100,7 @@ pub(crate) fn more_on(denial: &Denial) -> String {
 /// The further denials, as many as fit, and the number of the rest.
 pub(crate) fn also(mode: Mode, others: &[Denial], room: usize) -> String {
     let mut text = String::from(match mode {
-        Mode::Enforce => " Also refused: ",
+        Mode::Enforce => " Also denied: ",
         Mode::Warn | Mode::Off => " Also against a rule: ",
     });
     for (at, other) in others.iter().enumerate() {

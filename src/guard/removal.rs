@@ -11,7 +11,7 @@ use crate::systems::own;
 use crate::systems::system::Retention;
 
 /// Deleting by name is everyday work; what takes more than it names, or what
-/// nobody could bring back, is refused.
+/// nobody could bring back, is denied.
 pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
     let governed = claim.governed;
     let (id, entry) = (governed.id(), claim.entry.as_str());

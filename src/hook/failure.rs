@@ -24,7 +24,7 @@ use crate::systems::declared::DeclaredSystem;
 pub(super) fn answer_panics(bytes: &'static [u8], project: Option<&'static str>, now: Clock) {
     panic::set_hook(Box::new(move |bug| {
         warn::warn(&bug.to_string());
-        let what = "it ran into a bug of its own";
+        let what = "statewarden hit an internal error";
         // A bug on the way to the log must not cost the refusal.
         let reply =
             refusal(bytes, what).unwrap_or_else(|| fault(bytes, what, &Env::read(), project, now));
@@ -51,7 +51,7 @@ pub(super) fn fault(
             message: what.to_owned(),
         },
         OnError::Closed => Reply::Refuse {
-            message: format!("refused: {what} (`on_error: closed`)"),
+            message: format!("denied: {what} (`on_error: closed`)"),
         },
     })
 }
@@ -77,7 +77,7 @@ fn refusal(bytes: &[u8], what: &str) -> Option<Reply> {
     let names_place = names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes);
     names_place.then(|| Reply::Refuse {
         message: format!(
-            "refused: {what}, and it names a workflow state directory. Try the call again; \
+            "denied: {what}, and it names a workflow state directory. Try the call again; \
              `statewarden doctor` shows whether the installation is sound"
         ),
     })
@@ -181,8 +181,8 @@ mod tests {
             panic!("a bug");
         }
         let governed = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":".devt/state/a.md"}"#;
-        check(governed, 2, "refused: it ran into a bug of its own");
+        check(governed, 2, "denied: statewarden hit an internal error");
         let other = r#"{"hook_event_name":"PreToolUse","cwd":"/p","x":"src/a.rs"}"#;
-        check(other, 0, "it ran into a bug of its own");
+        check(other, 0, "statewarden hit an internal error");
     }
 }

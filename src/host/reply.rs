@@ -17,7 +17,7 @@ pub const MAX_REASON: usize = 1_200;
 pub enum Reply {
     /// No objection: nothing on either stream, exit 0.
     Silent,
-    /// The call is refused, in JSON on stdout, exit 0.
+    /// The call is denied, in JSON on stdout, exit 0.
     Deny { reason: String },
     /// The agent goes on until it has done what the reason says.
     Block { reason: String },
@@ -33,7 +33,7 @@ pub enum Reply {
     },
     /// Something the user should know; the model is not told.
     Notice { text: String },
-    /// The call is refused before it could be understood: stderr, exit 2.
+    /// The call is denied before it could be understood: stderr, exit 2.
     Refuse { message: String },
     /// The call goes on although something is broken: stderr, exit 0.
     Complain { message: String },

@@ -28,7 +28,7 @@ pub struct Entry {
 pub enum OnFailure {
     /// Claude Code's own default: the call goes through.
     Continue,
-    /// The call is refused; clients before 2.1.295 ignore the key.
+    /// The call is denied; clients before 2.1.295 ignore the key.
     Block,
 }
 

@@ -81,7 +81,7 @@ fn states_at_end<'c>(
     around
 }
 
-/// Lets the end of a run count again, and its report be refused again, since its agent
+/// Lets the end of a run count again, and its report be denied again, since its agent
 /// goes on; and notes what the agent found where it is to write.
 fn begin_run(
     context: &Context<'_>,

@@ -20,7 +20,7 @@ const FILE: &str = "runs.json";
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Runs {
     counted: Vec<Run>,
-    /// Those whose report was refused once.
+    /// Those whose report was denied once.
     #[serde(default)]
     sent_back: Vec<Run>,
     #[serde(default)]

@@ -51,7 +51,7 @@ pub struct OwedArtifact {
 }
 
 impl OwedArtifact {
-    /// The record of a report that was refused for want of the artifact.
+    /// The record of a report that was denied for want of the artifact.
     pub fn sent_back(
         &self,
         about: &About<'_>,

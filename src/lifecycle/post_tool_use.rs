@@ -85,7 +85,7 @@ fn recovery(
     denial: &Denied,
 ) -> Record {
     let reason = format!(
-        "wrote `{}` after it was refused `{}`",
+        "wrote `{}` after it was denied `{}`",
         claim.entry, denial.shown
     );
     let mut record = Record::new(What::Recovered, &reason, Some(event), context.now.get());
@@ -141,7 +141,7 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
 
 struct Denied {
     id: String,
-    /// What was refused, as people are told.
+    /// What was denied, as people are told.
     shown: String,
 }
 

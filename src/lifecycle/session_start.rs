@@ -117,7 +117,7 @@ const MAX_UNDER_WAY: usize = 999;
 /// and the number of the rest.
 fn under_way(runs: &[Workflow], problems: &[String]) -> String {
     let mut text = match runs {
-        [] => "A workflow may be under way; before you begin anew, mend its state or ask the user.",
+        [] => "A workflow may be under way; repair its state file or ask the user before starting a new run.",
         _ => "A workflow is under way; go on from here, redo nothing.",
     }
     .to_owned();

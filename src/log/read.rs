@@ -88,7 +88,7 @@ impl Entry<'_> {
         (is_recovery && !self.resolves.is_empty()).then_some(self.resolves.as_ref())
     }
 
-    /// What was refused, by its name in the site; the site itself has none there.
+    /// What was denied, by its name in the site; the site itself has none there.
     pub fn what(&self) -> &str {
         match self.name.as_ref() {
             "" => &self.file_path,

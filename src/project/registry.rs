@@ -37,7 +37,7 @@ impl<'s> EnabledSystem<'s> {
         })
     }
 
-    /// Whether names that the contract does not know are refused in the sites
+    /// Whether names that the contract does not know are denied in the sites
     /// themselves: a system that leaves other names in its directory alone has open ones.
     pub fn site_kind(&self, view: &dyn View) -> DirKind {
         let locate = |path: &str| Some(self.system.locate(path, view)?.site.to_owned());

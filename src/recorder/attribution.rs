@@ -22,7 +22,7 @@ pub struct Case<'a> {
 /// A call that can have made a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
-    /// What a file tool of the same actor would have been refused for.
+    /// What a file tool of the same actor would have been denied for.
     pub code: Option<DenyCode>,
     /// How it is tied to this change.
     pub tie: Tie,

@@ -61,7 +61,7 @@ impl<'a, 's> Judged<'a, 's> {
         })
     }
 
-    /// What would have refused the actor.
+    /// What would have denied the actor.
     pub fn objection(&self, actor: &Actor) -> Option<Denial> {
         let claims = std::slice::from_ref(&self.claim);
         let call = Call {

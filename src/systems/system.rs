@@ -153,7 +153,7 @@ pub trait System: Sync {
         Writer::Anyone
     }
 
-    /// The name that its agents most likely mean by one that nobody else is refused.
+    /// The name that its agents most likely mean by one that nobody else is denied.
     fn near_miss(&self, _entry: &str) -> Option<String> {
         None
     }

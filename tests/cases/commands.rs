@@ -243,7 +243,7 @@ impl Case {
         may && self.missing().is_none()
     }
 
-    /// What becomes of it although it was refused.
+    /// What becomes of it although it was denied.
     fn fate(&self) -> String {
         let why = self.hows.iter().rev().find_map(|how| match how {
             How::Unrun(why) => Some(format!("not run: {why}")),
@@ -334,7 +334,7 @@ fn denied(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
         return Err("one `= ` line says the code".to_owned());
     };
     let (code, name) = expected.split_once(' ').unwrap_or((expected, ""));
-    if !reason.contains(&format!("is refused ({code})")) || !reason.contains(name) {
+    if !reason.contains(&format!("is denied ({code})")) || !reason.contains(name) {
         return Err(format!("wanted {expected}: {reason}"));
     }
     let logs = [DEVT, DENIES];
@@ -562,7 +562,7 @@ fn the_readme_counts_the_commands() -> Result<(), Failed> {
         n_all += n;
     }
     writeln!(table, "| **all** | **{n_all}** |").unwrap();
-    writeln!(table, "\n| what is refused | commands |\n|---|---|").unwrap();
+    writeln!(table, "\n| what is denied | commands |\n|---|---|").unwrap();
     let mut fates: BTreeMap<String, usize> = BTreeMap::new();
     let refused = files(Channel::Deny).into_iter();
     for case in refused.flat_map(|(_, file)| file.cases) {

@@ -361,7 +361,7 @@ fn expect(word: &str, rest: &str, ran: &Ran) -> Result<(), String> {
             } else {
                 ran.reason()
             };
-            reason.contains(&format!("is refused ({deny_code})")) && reason.contains(part)
+            reason.contains(&format!("is denied ({deny_code})")) && reason.contains(part)
         }
         "context" => {
             code == 0

@@ -1,4 +1,4 @@
-//! `git clean` and `git stash` in real repositories: what would take state away is refused.
+//! `git clean` and `git stash` in real repositories: what would take state away is denied.
 
 #![cfg(unix)]
 

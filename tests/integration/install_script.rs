@@ -215,7 +215,7 @@ fn a_program_that_was_there_before_stays() {
 }
 
 /// A packed program has a checksum too. With it in place, every wired call would
-/// be refused.
+/// be denied.
 #[test]
 fn what_is_no_program_takes_the_place_of_none() {
     let sandbox = Sandbox::new();

@@ -281,7 +281,7 @@ fn a_command_that_is_understood_and_names_nothing_leaves_no_trace() {
     }
     begin(&sandbox, "main", "cargo test");
     assert_eq!(sandbox.names(OPEN).len(), 1);
-    // A call that is refused does not run.
+    // A call that is denied does not run.
     sandbox.denied(
         &sandbox.bash_event("make > .devt/state/todo.txt"),
         "ad-hoc-name",

@@ -9,7 +9,7 @@ use crate::support::{DEVT, EVENTS, Sandbox};
 /// A denial of a Write to the project's devt directory.
 pub fn denial(sandbox: &Sandbox, id: &str, ts: &str, name: &str) -> Value {
     let reason = format!(
-        "`.devt/state/{name}` is refused (ad-hoc-name): the contract of devt knows no name `{name}`. \
+        "`.devt/state/{name}` is denied (ad-hoc-name): the contract of devt knows no name `{name}`. \
          Use `.devt/state/scratchpad.md` instead. Scratch files belong in the OS temp directory."
     );
     json!({

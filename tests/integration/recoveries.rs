@@ -12,7 +12,7 @@ fn written(sandbox: &Sandbox, name: &str) -> Value {
     after(sandbox, "Write", input, json!({ "type": "create" }))
 }
 
-/// A project in which `notes.md` was refused in the devt site.
+/// A project in which `notes.md` was denied in the devt site.
 fn with_a_denial() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.denied(

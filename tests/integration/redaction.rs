@@ -128,7 +128,7 @@ const TOKENS: &[&str] = &[
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 ];
 
-/// The record after the command was refused for what follows it.
+/// The record after the command was denied for what follows it.
 fn logged(sandbox: &Sandbox, command: &str) -> String {
     let command = format!("{command} > .devt/state/notes.md");
     sandbox.denied(&sandbox.bash_event(&command), "ad-hoc-name");

@@ -49,7 +49,7 @@ impl<'s> Transcript<'s> {
     /// The result of the call before.
     fn refused(mut self) -> Self {
         let id = format!("toolu_{}", self.lines.len() - 1);
-        let text = "PreToolUse:Write hook error: `x` is refused";
+        let text = "PreToolUse:Write hook error: `x` is denied";
         let block =
             json!({"type": "tool_result", "tool_use_id": id, "is_error": true, "content": text});
         self.lines.push(self.line("user", json!([block])));

@@ -208,7 +208,7 @@ impl Sandbox {
         assert_eq!(self.hook(event).decision(), answer, "{event}");
     }
 
-    /// Serves an event that is refused with a deny code; the reason comes back.
+    /// Serves an event that is denied with a deny code; the reason comes back.
     #[track_caller]
     pub fn denied(&self, event: &Value, code: &str) -> String {
         self.hook(event).is_denied(code)
@@ -425,7 +425,7 @@ impl Ran {
         }
         let reason = self.reason();
         let code = reason
-            .split_once("is refused (")
+            .split_once("is denied (")
             .and_then(|(_, rest)| rest.split_once(')'))
             .unwrap_or_else(|| panic!("no code in: {reason}"))
             .0;

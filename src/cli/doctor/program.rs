@@ -230,7 +230,7 @@ fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Sends one event that must be refused and one that must not through a wired
+/// Sends one event that must be denied and one that must not through a wired
 /// command.
 fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
     let id = "live-test";

@@ -151,7 +151,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A call that was refused then has a result that says so.
+    /// A call that was denied then has a result that says so.
     fn results(&mut self, line: &Line<'_>) {
         for id in line.failed() {
             let Some(at) = self.waiting.remove(id) else {

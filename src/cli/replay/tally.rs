@@ -57,7 +57,7 @@ pub(super) struct Document {
     pub(super) files: usize,
     pub(super) calls: u64,
     pub(super) refused: Vec<Row>,
-    /// Calls that would be refused; `refused` counts their denials.
+    /// Calls that would be denied; `refused` counts their denials.
     pub(super) refused_calls: u64,
     /// How many of these a hook refused at the time.
     pub(super) already_refused: u64,
@@ -89,7 +89,7 @@ pub(super) struct Example {
     pub(super) what: String,
 }
 
-/// A name that is refused although it was of use.
+/// A name that is denied although it was of use.
 #[derive(Debug, Serialize)]
 pub(super) struct Candidate {
     pub(super) code: DenyCode,

@@ -184,7 +184,7 @@ pub fn has_just_begun(run: &mut Workflow) {
 }
 
 fn goes_on(phase: &str) -> String {
-    format!("phase `{phase}` goes on; its artifact has no status yet")
+    format!("continue phase `{phase}` (no status yet)")
 }
 
 /// The word that says how the phase stands. A reviewer is `DONE` with work that

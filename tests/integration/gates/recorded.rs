@@ -130,7 +130,7 @@ fn a_background_launch_is_no_completion() {
     );
 }
 
-/// A transcript of one agent that handed back twice: the first was refused.
+/// A transcript of one agent that handed back twice: the first was denied.
 fn transcript(stage: &Stage, events: &[Value], reports: [(&str, bool); 2]) {
     let stop = events
         .iter()

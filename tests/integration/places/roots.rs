@@ -152,7 +152,7 @@ fn check_settings(sandbox: &Sandbox, dir: &str) {
         sandbox.hook(&sandbox.event("Write", input))
     };
     let reason = write(&file).is_denied("protected-file");
-    assert_has(&reason, "/statewarden/config.yaml` is refused");
+    assert_has(&reason, "/statewarden/config.yaml` is denied");
     write(&format!("{dir}/statewarden.yaml")).is_silent();
     write(&format!("{dir}/other/config.yaml")).is_silent();
     for command in [
