@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use serde_json::Value;
+
 use crate::base::clock;
 use crate::log::append::LogFile;
 use crate::log::record::{self, LogLine, Record, What};
@@ -16,6 +18,9 @@ use crate::recorder::telling::{Done, Finding};
 use crate::recorder::undo::Refused;
 use crate::recorder::windows::{Caller, Doing, Window};
 use crate::store::lock::{IN_HOOK, Locked};
+
+/// How much of the log is read for a warning of the call that has just ended, in bytes.
+const RECENT: u64 = 64 << 10;
 
 impl Recorder<'_> {
     /// Decides about changes and carries it out; those that wait stay for a later look.
@@ -64,6 +69,9 @@ impl Recorder<'_> {
             let Some(finding) = finding else {
                 continue;
             };
+            if self.was_warned_of(plan, &finding) {
+                continue;
+            }
             self.log_finding(plan, &finding, &id);
             let caller = step.hearer.clone().unwrap_or_default();
             let to = hearers(plan, &finding, &caller);
@@ -77,6 +85,27 @@ impl Recorder<'_> {
     /// What came while no call ran is not told where a call ran that nobody announced.
     pub(super) fn is_silent(&self, plan: &Plan<'_, '_>, step: &Step<'_>) -> bool {
         plan.candidates.is_empty() && step.hearer.is_none()
+    }
+
+    /// A trial warns before a call of what it then does: once is enough.
+    fn was_warned_of(&self, plan: &Plan<'_, '_>, finding: &Finding) -> bool {
+        let (Some(denial), Some(window)) = (&plan.denial, plan.by()) else {
+            return false;
+        };
+        let is_it =
+            |told: &Value| told["file_path"] == denial.path && told["rule"] == denial.code.as_str();
+        let mut was_warned = false;
+        let mut look_at = |record: Value| {
+            let is_call = record["decision"] == "warn"
+                && record["session_id"] == window.caller.session
+                && record["tool_use_id"] == window.caller.tool_use_id;
+            let mut also = record["also"].as_array().into_iter().flatten();
+            was_warned |= is_call && (is_it(&record) || also.any(is_it));
+        };
+        if !finding.is_enforced {
+            self.project.logs().events().each(RECENT, &mut look_at);
+        }
+        was_warned
     }
 
     pub(super) fn record(

@@ -4,6 +4,7 @@
 mod api;
 mod client;
 mod environment;
+mod morning_after;
 mod namespace;
 mod plugin;
 mod project;

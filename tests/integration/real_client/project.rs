@@ -98,6 +98,12 @@ impl Project {
         self.dir().join(".devt/state").join(name)
     }
 
+    /// The user's id, as the shell knows it.
+    pub(crate) fn uid(&self) -> String {
+        let uid = self.command("id").arg("-u").must_succeed();
+        uid.trim().to_owned()
+    }
+
     /// The call that writes a state file.
     pub(crate) fn write(&self, name: &str, content: &str) -> Block {
         Block::Call {
