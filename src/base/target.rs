@@ -34,7 +34,7 @@ pub enum Spelling {
 
 impl Spelling {
     /// A glob that matched so many entries.
-    pub fn of_matches(n: usize) -> Self {
+    pub fn from_matches(n: usize) -> Self {
         let matches = u32::try_from(n).ok();
         Self::Glob { matches }
     }

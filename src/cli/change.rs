@@ -96,7 +96,7 @@ pub(super) fn apply(
 impl Change {
     /// Describes an outcome that stands on the disk.
     pub(super) fn new(context: &CliContext<'_>, file: &Path, outcome: &Outcome) -> Self {
-        let file = gates::shown(&context.project, file);
+        let file = gates::display_path(&context.project, file);
         let (changed, gates, note) = match outcome {
             Err(why) => (false, Vec::new(), Some(why.clone())),
             Ok(change) => (true, change.moves.clone(), None),
@@ -113,7 +113,7 @@ impl Change {
     }
 
     /// The same where the file was not there before.
-    pub(super) fn of_new_file(self) -> Self {
+    pub(super) fn for_new_file(self) -> Self {
         Self {
             word: "created",
             ..self
@@ -146,7 +146,7 @@ pub(super) fn record(
     outcome: &Outcome,
 ) {
     if let Ok(change) = outcome {
-        let file = gates::shown(&context.project, file);
+        let file = gates::display_path(&context.project, file);
         let record = GateRecord::new(&About::default(), system, &file, context.now);
         let mut record = record.changed(change);
         record.evidence = Some(verb.to_owned());

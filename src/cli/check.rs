@@ -132,7 +132,7 @@ fn check_owners(claims: &[Claim<'_>], context: &CliContext<'_>) -> Result<()> {
             bail!(
                 "`{}` belongs to {owner}, not to {wanted}; leave `--system` out, or pass \
                  `--system {owner}`",
-                claim.shown()
+                claim.display_path()
             );
         }
     }
@@ -142,10 +142,10 @@ fn check_owners(claims: &[Claim<'_>], context: &CliContext<'_>) -> Result<()> {
 pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
     let (decisions, problems) = match &args.event {
         Some(file) => {
-            let (row, problems) = of_event(file, context)?;
+            let (row, problems) = check_event(file, context)?;
             (vec![row], problems)
         }
-        None => (of_paths(args, context)?, context.rules.problems.clone()),
+        None => (check_paths(args, context)?, context.rules.problems.clone()),
     };
     let document = Document {
         decisions,
@@ -186,7 +186,7 @@ pub(super) fn filled(path: &str) -> Result<String, &'static str> {
     }
 }
 
-fn of_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
+fn check_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
     let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let tool = Tool::parse(&args.tool);
     let act = match tool {
@@ -232,7 +232,7 @@ fn of_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
 }
 
 /// The answer about an event, and what is wrong with the settings of its project.
-fn of_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> {
+fn check_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> {
     let bytes = match file {
         "-" => bounded_read::read_any(io::stdin().lock(), MAX_BYTES as u64),
         file => File::open(file).and_then(|file| bounded_read::read_any(file, MAX_BYTES as u64)),

@@ -85,11 +85,11 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             Step::Compile(args) => compile(args, &file, context)?,
         };
         change::replace(&file, &text)?;
-        Ok(StateChange::of_text(text))
+        Ok(StateChange::from_text(text))
     })?;
     let mut change = Change::new(context, &file, &Ok(written));
     if is_new {
-        change = change.of_new_file();
+        change = change.for_new_file();
     }
     context.show(&change, out)
 }

@@ -131,13 +131,13 @@ fn active_runs(sites: &[Site<'_>], context: &CliContext<'_>) -> Vec<PathBuf> {
 /// All findings, in the order in which a person would look.
 pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = program::examine(subject);
-    findings.extend(of_settings(subject));
+    findings.extend(check_settings(subject));
     findings.extend(disk::examine(subject));
     findings.extend(client::examine(subject));
     findings
 }
 
-fn of_settings(subject: &Subject<'_>) -> Vec<Finding> {
+fn check_settings(subject: &Subject<'_>) -> Vec<Finding> {
     let (resolved, switched_off) = (subject.settings, subject.switched_off);
     let settings = &resolved.settings;
     let InForce { edition, why } = settings.edition_of(devt::ID);

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         exists,
     };
     let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
-    let mut story = tell(&targets[0].path, claims.first(), &decision);
+    let mut story = explain_claim(&targets[0].path, claims.first(), &decision);
     story.actor = actor.to_string();
     if story.system.is_none() {
         let all = context.complete_registry();
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     context.show(&story, out)
 }
 
-fn tell(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Explanation {
+fn explain_claim(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Explanation {
     let denial = decision.denials().first();
     let mut story = Explanation {
         path: path.to_owned(),

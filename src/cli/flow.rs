@@ -155,7 +155,7 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
     })?;
     change.archive_path = archived;
     if is_new {
-        change = change.of_new_file();
+        change = change.for_new_file();
     }
     let notes = no_teams(args, mode).into_iter().chain(unmet);
     let notes: Vec<&str> = notes.chain(other_run(&dir, kind)).collect();

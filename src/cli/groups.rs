@@ -118,7 +118,7 @@ fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, Change)>> {
     let sites = context.sites_of(groups::ID).into_iter();
     let found = sites.filter_map(|site| {
         let change = derive(&site.dir(), context).transpose()?;
-        let shown = match site.shown(&context.project) {
+        let shown = match site.display_path(&context.project) {
             root if root.is_empty() => ".".to_owned(),
             dir => dir,
         };

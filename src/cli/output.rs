@@ -21,7 +21,7 @@ macro_rules! write_line {
     ($page:expr) => { $page.line(format_args!("")) };
     ($page:expr, $format:literal $(, $value:expr)* $(,)?) => {{
         const { $crate::cli::output::assert_no_captures($format) };
-        $page.line(format_args!($format $(, $crate::cli::output::Cell::shown(&$value))*))
+        $page.line(format_args!($format $(, $crate::cli::output::Cell::display(&$value))*))
     }};
 }
 pub(crate) use write_line as writeln;
@@ -103,38 +103,38 @@ pub(crate) const fn assert_no_captures(format: &str) {
 
 /// What can stand in a line.
 pub(crate) trait Cell {
-    fn shown(&self) -> impl Display;
+    fn display(&self) -> impl Display;
 }
 
 impl Cell for str {
-    fn shown(&self) -> impl Display {
+    fn display(&self) -> impl Display {
         printable(self)
     }
 }
 
 impl Cell for Path {
-    fn shown(&self) -> impl Display {
+    fn display(&self) -> impl Display {
         printable(&self.to_string_lossy())
     }
 }
 
 impl Cell for Painted {
-    fn shown(&self) -> impl Display {
+    fn display(&self) -> impl Display {
         self
     }
 }
 
 impl<T: Cell + ?Sized> Cell for &T {
-    fn shown(&self) -> impl Display {
-        (**self).shown()
+    fn display(&self) -> impl Display {
+        (**self).display()
     }
 }
 
 macro_rules! shown_as {
     ($($of:ty: $seen_as:ty),*) => { $(impl Cell for $of {
-        fn shown(&self) -> impl Display {
+        fn display(&self) -> impl Display {
             let seen: &$seen_as = self;
-            seen.shown()
+            seen.display()
         }
     })* };
 }
@@ -142,7 +142,7 @@ shown_as!(String: str, Cow<'_, str>: str, Box<str>: str, PathBuf: Path);
 
 macro_rules! shown_whole {
     ($($number:ty),*) => { $(impl Cell for $number {
-        fn shown(&self) -> impl Display {
+        fn display(&self) -> impl Display {
             *self
         }
     })* };
@@ -324,7 +324,7 @@ mod tests {
             ),
         ] {
             let (name, painted) = (name.to_owned(), paint.red("c"));
-            let line = format!("{}|{:<4}|", name.shown(), painted.shown());
+            let line = format!("{}|{:<4}|", name.display(), painted.display());
             assert_eq!(line, expected);
         }
     }

@@ -203,7 +203,7 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
         };
         Ok((file, Ok(began)))
     })?;
-    Ok(change.of_new_file())
+    Ok(change.for_new_file())
 }
 
 /// A specification, by its path from where one stands or from the project.
@@ -260,7 +260,7 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
         if let Some(report) = report.filter(|_| change.is_ok()) {
             let report = file.with_file_name(report);
             let text = change::present(&report)?;
-            let report = gates::shown(&context.project, &report);
+            let report = gates::display_path(&context.project, &report);
             match text {
                 None => {
                     bail!("there is no report `{report}`; write it first, or leave `--report` out")
@@ -273,14 +273,14 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
         }
         let mut outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
         if let (Ok(change), Some(report)) = (&mut outcome, report) {
-            let report = gates::shown(&context.project, &file.with_file_name(report));
+            let report = gates::display_path(&context.project, &file.with_file_name(report));
             change
                 .proof
                 .push(gates::artifact_of(&context.project, &report));
         }
         match outcome {
             Err(why) => {
-                bail!("`{}`: {why}", gates::shown(&context.project, &file))
+                bail!("`{}`: {why}", gates::display_path(&context.project, &file))
             }
             changed => Ok((file, changed)),
         }
@@ -352,7 +352,7 @@ fn show(which: &Which, context: &CliContext<'_>, out: &mut dyn Write) -> Result<
         Err(why) if which.session.is_none() => newest_finished(&docs).ok_or(why)?,
         found => found?,
     };
-    let file = gates::shown(&context.project, &docs.join(name));
+    let file = gates::display_path(&context.project, &docs.join(name));
     let workflow = state::read_workflow(&text, &file)?;
     let State {
         id, task, notes, ..

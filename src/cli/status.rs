@@ -142,10 +142,10 @@ pub(super) fn say_run(run: &Workflow, page: &mut Page<'_>) {
     let width = run.gates.iter().map(width).max().unwrap_or_default();
     for gate in &run.gates {
         let word = match gate.status {
-            GateStatus::Passed => page.paint.green(gate.shown()),
-            GateStatus::Failed => page.paint.red(gate.shown()),
-            GateStatus::InProgress => page.paint.bold(gate.shown()),
-            GateStatus::Pending | GateStatus::Skipped => page.paint.dim(gate.shown()),
+            GateStatus::Passed => page.paint.green(gate.label()),
+            GateStatus::Failed => page.paint.red(gate.label()),
+            GateStatus::InProgress => page.paint.bold(gate.label()),
+            GateStatus::Pending | GateStatus::Skipped => page.paint.dim(gate.label()),
         };
         let about = [gate.agent.as_deref(), gate.timestamp.as_deref()];
         let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");

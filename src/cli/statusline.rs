@@ -72,7 +72,7 @@ fn line(context: &CliContext<'_>, session: &str) -> Option<String> {
     let log = GateLog::read(&context.project.logs().gates(), RECENT);
     let runs = SiteRuns::of(&sites, &context.project, &log).readable;
     let runs = runs.into_iter().filter(|run| run.active);
-    let mut parts: Vec<String> = runs.map(|run| of_run(&run)).collect();
+    let mut parts: Vec<String> = runs.map(|run| summary(&run)).collect();
     if parts.is_empty() {
         return None;
     }
@@ -83,7 +83,7 @@ fn line(context: &CliContext<'_>, session: &str) -> Option<String> {
     Some(parts.join(" · "))
 }
 
-fn of_run(run: &Workflow) -> String {
+fn summary(run: &Workflow) -> String {
     let phase = run.phase.as_deref().unwrap_or("no phase");
     let mut line = format!("{}: {phase}", run.system);
     if let (Some(n), Some(max)) = (run.iteration, run.max_iterations) {

@@ -46,7 +46,7 @@ fn hidden(id: &'static str) -> Arg {
 /// The command line with every verb's help free of options that it does not take.
 pub(super) fn command() -> Command {
     let (mut command, groups) = (Cli::command(), groups());
-    let list = listed(&groups, &command);
+    let list = list_verbs(&groups, &command);
     for verb in groups.iter().flat_map(|group| &group.verbs) {
         command = command.mut_subcommand(&verb.name, |command| verb.dressed(command));
     }
@@ -61,7 +61,7 @@ pub(super) fn command() -> Command {
     ))
 }
 
-fn listed(groups: &[Group], command: &Command) -> String {
+fn list_verbs(groups: &[Group], command: &Command) -> String {
     let about = |name: &str| {
         let about = command.find_subcommand(name).and_then(Command::get_about);
         about.map(ToString::to_string).unwrap_or_default()

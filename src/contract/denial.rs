@@ -51,7 +51,7 @@ pub struct Denial {
     pub path: String,
     /// The path as it can be used where the call was made: relative to the root
     /// for a call made there, else absolute.
-    pub shown: String,
+    pub display_path: String,
     /// The site, relative to its root.
     pub site: String,
     /// The entry, relative to the site.

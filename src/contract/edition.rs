@@ -19,7 +19,7 @@ string_enum! {
 
 impl Edition {
     /// The edition of a version of devt; `None` for a text that is no version.
-    pub fn of_version(version: &str) -> Option<Self> {
+    pub fn from_version(version: &str) -> Option<Self> {
         let mut numbers = version
             .split(['.', '-', '+'])
             .map(|number| number.parse::<u32>().ok());
@@ -55,7 +55,7 @@ impl<'a> InForce<'a> {
     pub fn of(named: Option<Edition>, devt: Option<&'a EnabledDevt>) -> Self {
         let of_plugin = || {
             let devt = devt?;
-            Some((Edition::of_version(&devt.version)?, Why::Plugin(devt)))
+            Some((Edition::from_version(&devt.version)?, Why::Plugin(devt)))
         };
         let named = named.map(|edition| (edition, Why::Settings));
         let found = named.or_else(of_plugin);

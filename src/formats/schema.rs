@@ -112,14 +112,14 @@ impl fmt::Display for Fault<'_> {
         write!(f, "`{}` is ", self.path)?;
         match &self.found {
             None => f.write_str("missing"),
-            Some(found) => write!(f, "{}, not {}", self.shown(found), self.schema.wanted()),
+            Some(found) => write!(f, "{}, not {}", self.describe(found), self.schema.wanted()),
         }
     }
 }
 
 impl Fault<'_> {
     /// What there is: its kind where that is wrong, else the value.
-    pub fn shown(&self, found: &Value) -> String {
+    pub fn describe(&self, found: &Value) -> String {
         match found {
             _ if !self.schema.has_type_of(found) => kind(found).to_owned(),
             Value::String(text) => format!("\"{}\"", brief(text)),

@@ -57,7 +57,7 @@ pub enum Resolution {
 
 impl Claim<'_> {
     /// The claimed path, relative to its root where it is below one.
-    pub fn shown(&self) -> String {
+    pub fn display_path(&self) -> String {
         match (self.site.as_str(), self.entry.as_str()) {
             (site, "") => site.to_owned(),
             ("", entry) => entry.to_owned(),
@@ -72,7 +72,7 @@ impl Claim<'_> {
 
     /// The absolute path of the entry.
     pub fn path(&self) -> String {
-        self.root.path(&self.shown())
+        self.root.path(&self.display_path())
     }
 }
 

@@ -190,7 +190,7 @@ impl Objection {
             mode: claim.governed.mode,
             act: claim.target.act,
             path: claim.path(),
-            shown: from_cwd(claim.shown()),
+            display_path: from_cwd(claim.display_path()),
             site: claim.site.clone(),
             entry: claim.entry.clone(),
             why: self.why,
@@ -228,7 +228,10 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
             if call.channel == Channel::FileTool
                 && matches!(claim.target.act, Act::Write | Act::Edit) =>
         {
-            let why = format!("`{}` is for a directory; write a file in it", claim.shown());
+            let why = format!(
+                "`{}` is for a directory; write a file in it",
+                claim.display_path()
+            );
             Err(Objection::new(DenyCode::PathEscape, why))
         }
         Resolution::WholeSite => Ok(Asks::Nothing),

@@ -46,7 +46,7 @@ pub(crate) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
         }
     }
     taken.sort_unstable();
-    let spelling = Spelling::of_matches(taken.len());
+    let spelling = Spelling::from_matches(taken.len());
     let are_several = taken.len() > 1;
     let of_entry = |entry| Claim {
         entry,

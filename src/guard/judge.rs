@@ -71,7 +71,7 @@ fn left_open(claim: &Claim<'_>) -> Option<Note> {
     }
     let tasks = read_text(&format!("{}/tasks.md", claim.site_dir())).ok()??;
     let n_open = groups::tasks::parse(&tasks).n_open();
-    let tasks = claim.shown();
+    let tasks = claim.display_path();
     (n_open > 0).then(|| Note::Remark(format!("open boxes in `{tasks}/tasks.md`: {n_open}")))
 }
 

@@ -38,7 +38,7 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let Some((first, others)) = denials.split_first() else {
         return String::new();
     };
-    let shown = excerpt(&first.shown, 160);
+    let shown = excerpt(&first.display_path, 160);
     let mut text = String::with_capacity(512);
     let code = first.code.as_str();
     let why = excerpt(&first.why, 420);
@@ -93,7 +93,7 @@ pub(crate) fn more_on(denial: &Denial) -> String {
     }
     let agent = denial.agent.as_deref();
     let by = agent.map(|agent| format!(" --agent {}", shell_quote(&excerpt(agent, 60))));
-    let (path, by) = (excerpt(&denial.shown, 160), by.unwrap_or_default());
+    let (path, by) = (excerpt(&denial.display_path, 160), by.unwrap_or_default());
     format!(" More: `statewarden explain {}{by}`.", shell_quote(&path))
 }
 
@@ -104,7 +104,11 @@ pub(crate) fn also(mode: Mode, others: &[Denial], room: usize) -> String {
         Mode::Warn | Mode::Off => " Also against a rule: ",
     });
     for (at, other) in others.iter().enumerate() {
-        let mut item = format!("`{}` ({}", excerpt(&other.shown, 120), other.code.as_str());
+        let mut item = format!(
+            "`{}` ({}",
+            excerpt(&other.display_path, 120),
+            other.code.as_str()
+        );
         if let Some(instead) = &other.instead {
             let _ = write!(item, ", use `{}`", excerpt(&instead.path, 120));
         }

@@ -38,7 +38,7 @@ pub(crate) fn record_decision(
         Decision::Warn(denials) => (What::Warn, denials),
         Decision::Deny(denials) => (What::Deny, denials),
     };
-    let mut record = Record::of_denials(what, denials, reason, event, context.now.get());
+    let mut record = Record::from_denials(what, denials, reason, event, context.now.get());
     let first = denials.first();
     let claim = first.and_then(|first| claims.iter().find(|claim| claim.path() == first.path));
     let site = claim.map(Claim::site_dir);

@@ -51,12 +51,12 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
         Tool::Write => file(&event.input.file_path, Act::Write),
         Tool::Edit | Tool::MultiEdit => file(&event.input.file_path, Act::Edit),
         Tool::NotebookEdit => file(&event.input.notebook_path, Act::Edit),
-        Tool::Shell(_) => of_commands(event, scene),
+        Tool::Shell(_) => from_commands(event, scene),
         Tool::Mcp(name) => {
-            let mut analysis = of_commands(event, scene)?;
+            let mut analysis = from_commands(event, scene)?;
             if let Some(act) = McpAct::parse(name) {
                 let arguments = event.arguments().map_err(Unread::Arguments)?;
-                let named = of_arguments(act, &strings(&arguments), scene)?;
+                let named = from_arguments(act, &strings(&arguments), scene)?;
                 analysis.targets.extend(named);
             }
             Ok(analysis)
@@ -65,7 +65,7 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
     }
 }
 
-fn of_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
+fn from_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
     let mut all = Analysis::default();
     for command in commands::of(event).map_err(Unread::Arguments)? {
         let cwd = command
@@ -196,7 +196,7 @@ pub fn mcp_act(name: &str) -> Option<Act> {
 /// Any name may be one in any directory, so that their number is bounded.
 const MAX_PAIRS: usize = 4096;
 
-fn of_arguments(
+fn from_arguments(
     act: McpAct,
     arguments: &[(&str, &str)],
     scene: &Scene<'_>,
@@ -312,7 +312,7 @@ fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>
         "name",
     ];
     // What stands in front would hide an absolute path; what stands behind is the name's.
-    let value = of_uri(value.trim_start());
+    let value = strip_file_scheme(value.trim_start());
     let text = value.trim_end();
     let one_line = !text.is_empty() && text.len() <= 4096 && !text.contains('\n');
     let looks = text.contains(['/', '\\']) && !text.contains(' ');
@@ -332,7 +332,7 @@ fn is_address(text: &str) -> bool {
 
 /// The path in a `file:` URI (RFC 8089); what is none stays as it is. A host
 /// other than this one is taken for a part of a path, as lenient servers do.
-fn of_uri(value: &str) -> Cow<'_, str> {
+fn strip_file_scheme(value: &str) -> Cow<'_, str> {
     const SCHEME: &str = "file://";
     let Some((scheme, rest)) = value.split_at_checked(SCHEME.len()) else {
         return Cow::Borrowed(value);

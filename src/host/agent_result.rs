@@ -40,8 +40,8 @@ impl AgentResult {
     /// a background agent is no end.
     pub fn of(event: &Event<'_>) -> Option<Self> {
         match (event.kind(), event.tool()) {
-            (Kind::SubagentStop, _) => Some(of_stop(event)),
-            (Kind::PostToolUse, Tool::Agent) => of_launcher(event),
+            (Kind::SubagentStop, _) => Some(from_stop(event)),
+            (Kind::PostToolUse, Tool::Agent) => from_launcher(event),
             _ => None,
         }
     }
@@ -54,7 +54,7 @@ impl AgentResult {
     }
 }
 
-fn of_stop(event: &Event<'_>) -> AgentResult {
+fn from_stop(event: &Event<'_>) -> AgentResult {
     AgentResult {
         agent_type: event.agent_type.as_str().to_owned(),
         agent_id: event.agent_id.get().map(str::to_owned),
@@ -68,7 +68,7 @@ fn of_stop(event: &Event<'_>) -> AgentResult {
     }
 }
 
-fn of_launcher(event: &Event<'_>) -> Option<AgentResult> {
+fn from_launcher(event: &Event<'_>) -> Option<AgentResult> {
     let response = &event.response;
     if response.status.as_str() != "completed" {
         return None;

@@ -143,7 +143,7 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
     };
     let agent = AgentName::parse(&ending.agent_type);
     let id = ending.agent_id.as_deref().unwrap_or_default();
-    let evidence = Evidence::of_agent(context, event.session(), &ending.agent_type, id);
+    let evidence = Evidence::for_agent(context, event.session(), &ending.agent_type, id);
     let cwd = ending.work_tree.as_deref().unwrap_or(&context.cwd);
     let around = states_at_end(context, cwd, &evidence);
     let end = |reply| AgentEvent::AgentEnd {
@@ -264,7 +264,7 @@ fn owed_before_the_end(context: &Context<'_>, plan: &Plan<'_>) -> Vec<OwedArtifa
 pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let (session, id) = (event.session(), event.agent_id());
     let agent_type = event.agent_type().unwrap_or_default();
-    let evidence = Evidence::of_agent(context, session, agent_type, id);
+    let evidence = Evidence::for_agent(context, session, agent_type, id);
     let around = states_at_end(context, &context.cwd, &evidence);
     let moment = AgentEvent::AgentEnd {
         agent: &AgentName::parse(agent_type),
@@ -420,7 +420,7 @@ fn closed(
         system: around.governed.id().to_owned(),
         mode,
         act: Act::Write,
-        shown: agent_type.to_owned(),
+        display_path: agent_type.to_owned(),
         site: context
             .project
             .main

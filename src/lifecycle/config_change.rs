@@ -40,10 +40,10 @@ pub(crate) fn config_changed(context: &Context<'_>, event: &Event<'_>) -> Reply 
         "statewarden's hooks would no longer run after this change of `{}`, so this session keeps \
          the settings it has. Put the file back as it was, or end the session to work without the \
          hooks. More: `statewarden doctor`.",
-        text::excerpt(&denial.shown, 160)
+        text::excerpt(&denial.display_path, 160)
     );
     let (denials, now) = (std::slice::from_ref(&denial), context.now.get());
-    let record = Record::of_denials(What::Detected, denials, &reason, event, now);
+    let record = Record::from_denials(What::Detected, denials, &reason, event, now);
     context.append(&context.logs().events(), &record);
     Reply::Block { reason }
 }
@@ -86,7 +86,7 @@ pub(crate) fn unwired_by(context: &Context<'_>, file: &str) -> Denial {
         mode: Mode::Enforce,
         act: Act::Edit,
         path: file.to_owned(),
-        shown: gates::shown(&context.project, Path::new(file)),
+        display_path: gates::display_path(&context.project, Path::new(file)),
         site: ".claude".to_owned(),
         entry: file.rsplit('/').next().unwrap_or_default().to_owned(),
         why: "statewarden's hooks no longer run by it; `statewarden doctor` says what to mend"

@@ -57,12 +57,12 @@ impl GateLog {
         run: &Workflow,
         gate: &Gate,
     ) -> Option<(&GateRecord, GateStatus)> {
-        let mut records = self.of_run(project, run);
+        let mut records = self.records_of(project, run);
         records.find_map(|record| Some((record, moved_to(record, gate)?)))
     }
 
     /// The records of a run, newest first.
-    fn of_run(&self, project: &Project, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
+    fn records_of(&self, project: &Project, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
         let begun = run.started_at.as_deref();
         let begun = begun.and_then(|begun| DateTime::parse_from_rfc3339(begun).ok());
         let is_of_run = move |record: &&GateRecord| {
@@ -129,7 +129,7 @@ impl GateLog {
             return true;
         };
         let mut records = self
-            .of_run(project, run)
+            .records_of(project, run)
             .filter(|record| record.phase.is_some());
         let mut records = records.by_ref().peekable();
         if records.peek().is_none() {
@@ -164,8 +164,8 @@ impl GateLog {
 
     /// The last test that passed since a run left the phases before these.
     pub fn passed_test(&self, project: &Project, file: &str, phases: &[&str]) -> Option<&Proof> {
-        let of_run = |record: &&GateRecord| is_same(project, &record.file, file);
-        let records = self.records.iter().rev().filter(of_run);
+        let records_of = |record: &&GateRecord| is_same(project, &record.file, file);
+        let records = self.records.iter().rev().filter(records_of);
         let mut since = records.take_while(|record| {
             let phase = record.phase.as_deref();
             record.command.is_some() || phase.is_none_or(|phase| phases.contains(&phase))
@@ -277,7 +277,7 @@ impl<'c> Evidence<'c> {
     }
 
     /// The same at the end of an agent.
-    pub fn of_agent(context: &'c Context<'_>, session: &str, name: &str, id: &str) -> Self {
+    pub fn for_agent(context: &'c Context<'_>, session: &str, name: &str, id: &str) -> Self {
         let runs = Runs::peek(context.logs().own_folder());
         Self {
             agent: Some(AgentName::parse(name)),
@@ -384,7 +384,7 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
         return;
     }
     for (file, phase) in agent_flow::active_runs(&files) {
-        let file = gates::shown(&context.project, &dir.join(file));
+        let file = gates::display_path(&context.project, &dir.join(file));
         let mut record = ran(file, agent_flow::ID);
         record.phase = phase.map(|phase| phase.to_string());
         agents::append_gates(context, [record]);

@@ -58,7 +58,7 @@ impl OwedArtifact {
         project: &Project,
         now: DateTime<Utc>,
     ) -> GateRecord {
-        let file = shown(project, Path::new(&self.path));
+        let file = display_path(project, Path::new(&self.path));
         let record = GateRecord::new(about, &self.system, &file, now);
         record.skipped(format!("the agent was sent back: {}", self.why))
     }
@@ -92,7 +92,7 @@ impl Planned<'_> {
             if let Proof::Artifact { path: name, .. } = proof {
                 let file = self.around.artifact(name);
                 let file = file.unwrap_or_else(|| self.dir.join(&*name));
-                *proof = artifact_of(project, &shown(project, &file));
+                *proof = artifact_of(project, &display_path(project, &file));
             }
         }
     }
@@ -202,7 +202,7 @@ impl<'a> Plan<'a> {
         project: &Project,
         about: &About<'_>,
     ) -> GateRecord {
-        let shown = shown(project, &state.dir.join(file));
+        let shown = display_path(project, &state.dir.join(file));
         GateRecord::new(about, state.around.governed.id(), &shown, self.now)
     }
 }
@@ -213,7 +213,7 @@ pub fn blob(file: &Path) -> Option<String> {
     Some(BlobId::of(&bytes).to_string())
 }
 
-/// A file that proves a gate, as it is now. Its path is as [`shown`] gives it.
+/// A file that proves a gate, as it is now. Its path is as [`display_path`] gives it.
 pub fn artifact_of(project: &Project, path: &str) -> Proof {
     let bytes = bounded_read::read_bytes(Path::new(&path::absolute(&project.main.dir, path, None)));
     let bytes = bytes.ok().flatten();
@@ -225,7 +225,7 @@ pub fn artifact_of(project: &Project, path: &str) -> Proof {
 }
 
 /// A file as records and people see it.
-pub fn shown(project: &Project, file: &Path) -> String {
+pub fn display_path(project: &Project, file: &Path) -> String {
     let file = path::from_os(file);
     project
         .main

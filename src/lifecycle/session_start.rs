@@ -153,7 +153,7 @@ fn summary(run: &Workflow) -> String {
     let gates = run
         .gates
         .iter()
-        .map(|gate| format!("{} {}", gate.name, gate.shown()));
+        .map(|gate| format!("{} {}", gate.name, gate.label()));
     let gates = match text::truncate(&gates.collect::<Vec<_>>().join(", "), 300) {
         none if none.is_empty() => none,
         gates => format!("; gates: {gates}"),

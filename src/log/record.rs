@@ -134,7 +134,7 @@ impl Record {
     }
 
     /// The one record of a call's denials, led by the first.
-    pub fn of_denials(
+    pub fn from_denials(
         what: What,
         denials: &[Denial],
         reason: &str,
@@ -145,7 +145,7 @@ impl Record {
         let Some((first, others)) = denials.split_first() else {
             return record;
         };
-        record.tell(first);
+        record.set_denial(first);
         record.also = others
             .iter()
             .map(|denial| Also {
@@ -161,7 +161,7 @@ impl Record {
 
 impl Record {
     /// Fills in what a denial is about.
-    pub fn tell(&mut self, denial: &Denial) {
+    pub fn set_denial(&mut self, denial: &Denial) {
         self.rule = Some(denial.code);
         self.system = Some(denial.system.clone());
         self.action = Some(action_of(denial).to_owned());

@@ -42,7 +42,7 @@ pub fn enabled(
     installed
         .filter(|(id, _)| is_wanted(id) && is_on(id))
         .filter_map(|(id, installs)| {
-            let install = of_project(installs.as_array()?, project)?;
+            let install = for_project(installs.as_array()?, project)?;
             let root = install["installPath"].as_str()?.to_owned();
             Some(Plugin {
                 id: id.clone(),
@@ -54,7 +54,7 @@ pub fn enabled(
 }
 
 /// A plugin can be installed for single projects, each in a version of its own.
-fn of_project<'v>(installs: &'v [Value], project: &str) -> Option<&'v Value> {
+fn for_project<'v>(installs: &'v [Value], project: &str) -> Option<&'v Value> {
     let is_for = |path: Option<&str>| {
         installs
             .iter()

@@ -37,7 +37,7 @@ impl<'c> Site<'c> {
 
     /// The path of the site as people see it: relative to the main checkout
     /// where it lies in there.
-    pub fn shown(&self, project: &Project) -> String {
+    pub fn display_path(&self, project: &Project) -> String {
         if self.root.dir == project.main.dir {
             self.site.clone()
         } else {
@@ -315,7 +315,7 @@ pub fn named<'c>(
 const MAX_LOOKED_THROUGH: usize = 4096;
 
 /// The directories of a root that are sites of a declared system, relative to it.
-pub fn of_globs(root: &Root, globs: &[String], governed: &EnabledSystem<'_>) -> Vec<String> {
+pub fn from_globs(root: &Root, globs: &[String], governed: &EnabledSystem<'_>) -> Vec<String> {
     let view = OnDisk { root, named: &[] };
     let is_site = |dir: &String| {
         let place = governed.system.locate(dir, &view);

@@ -78,13 +78,13 @@ impl<'a, 's> Judged<'a, 's> {
     /// A denial of another kind than the rules have for one entry.
     pub fn denial(&self, code: DenyCode, why: String) -> Denial {
         let (claim, mode) = (&self.claim, self.claim.governed.mode);
-        let (path, shown) = (claim.path(), claim.shown());
+        let (path, shown) = (claim.path(), claim.display_path());
         Denial {
             code,
             system: claim.governed.id().to_owned(),
             mode,
             act: claim.target.act,
-            shown: if claim.root.is_at(self.cwd) {
+            display_path: if claim.root.is_at(self.cwd) {
                 shown
             } else {
                 path.clone()

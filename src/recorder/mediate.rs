@@ -92,7 +92,7 @@ impl<'w> Recorder<'w> {
             let findings = self.step(locked, &step)?;
             telling::keep(locked, findings)
         });
-        complain(
+        warn_on_error(
             "could not look at the state directories before the call",
             &looked,
         );
@@ -103,7 +103,7 @@ impl<'w> Recorder<'w> {
     /// Notes that a call runs.
     pub fn open(&self, caller: Caller, doing: Doing) {
         let opened = Window::open(&self.dir(), caller, self.nanos(), doing);
-        complain("could not note that the call runs", &opened);
+        warn_on_error("could not note that the call runs", &opened);
     }
 
     /// After a call: what it did is judged, and what concerns its caller is given.
@@ -145,13 +145,13 @@ impl<'w> Recorder<'w> {
             }),
             session: &caller.session,
         };
-        let told = self.tell(&Hearer::of(caller), &step);
+        let told = self.look_for(&Hearer::of(caller), &step);
         if told.is_err() {
             // The next look finds what it did, and who it was.
             let marked = Window::mark(&dir, id, &state);
-            complain("could not note that the call is over", &marked);
+            warn_on_error("could not note that the call is over", &marked);
         }
-        complain(
+        warn_on_error(
             "could not look at the state directories after the call",
             &told,
         );
@@ -176,14 +176,14 @@ impl<'w> Recorder<'w> {
             session: &hearer.session,
         };
         let told = match can_tell {
-            true => self.tell(hearer, &step),
+            true => self.look_for(hearer, &step),
             false => self.locked(|locked| {
                 let findings = self.step(locked, &step)?;
                 telling::keep(locked, findings)?;
                 Ok(Vec::new())
             }),
         };
-        complain("could not look at the state directories", &told);
+        warn_on_error("could not look at the state directories", &told);
         told.unwrap_or_default()
     }
 
@@ -191,7 +191,7 @@ impl<'w> Recorder<'w> {
     pub fn pass_on(&self, to: &dyn Fn(&Hearer) -> Option<Hearer>) {
         if self.dir().is_dir() {
             let passed = self.locked(|locked| telling::pass_on(locked, &mut |of, _| to(of)));
-            complain("could not note what is still to be told", &passed);
+            warn_on_error("could not note what is still to be told", &passed);
         }
     }
 
@@ -229,11 +229,11 @@ impl<'w> Recorder<'w> {
                 .map(|site| site.ring(self.project, self.settings.archive_runs));
             rings.try_for_each(|ring| ring.drop_undone(locked, self.now))
         });
-        complain("could not tidy the recorder's folder", &tidied);
+        warn_on_error("could not tidy the recorder's folder", &tidied);
     }
 
     /// Looks, and gives what a hearer is to be told; the rest is kept for the others.
-    fn tell(&self, hearer: &Hearer, step: &Step<'_>) -> io::Result<Vec<Finding>> {
+    fn look_for(&self, hearer: &Hearer, step: &Step<'_>) -> io::Result<Vec<Finding>> {
         self.locked(|locked| {
             let findings = self.step(locked, step)?;
             let mut mine = telling::take(locked, hearer)?;
@@ -261,7 +261,7 @@ impl<'w> Recorder<'w> {
                 written = Some(write());
                 self.note_own(locked, tool)
             });
-            complain("could not record a change of its own", &noted);
+            warn_on_error("could not record a change of its own", &noted);
         }
         written.unwrap_or_else(write)
     }
@@ -286,7 +286,7 @@ impl<'w> Recorder<'w> {
 
     /// Makes the recorder's folder, so that the next look is the first.
     pub fn set_up(&self) {
-        complain("could not make the recorder's folder", &self.make_dir());
+        warn_on_error("could not make the recorder's folder", &self.make_dir());
     }
 
     fn make_dir(&self) -> io::Result<PathBuf> {
@@ -308,7 +308,7 @@ impl<'w> Recorder<'w> {
     }
 }
 
-pub(super) fn complain<T>(what: &str, result: &io::Result<T>) {
+pub(super) fn warn_on_error<T>(what: &str, result: &io::Result<T>) {
     if let Err(error) = result {
         warn::warn(&format!("{what}: {error}"));
     }

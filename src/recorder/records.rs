@@ -11,7 +11,7 @@ use crate::log::record::{self, LogLine, Record, What};
 use crate::log::redact;
 use crate::recorder::changes::{self, ChangeRecord, Outcome};
 use crate::recorder::entry::{Change, State};
-use crate::recorder::mediate::{Recorder, complain};
+use crate::recorder::mediate::{Recorder, warn_on_error};
 use crate::recorder::settle::{Plan, Settling, finding, hearers};
 use crate::recorder::step::{Findings, Known, Step};
 use crate::recorder::telling::{Done, Finding};
@@ -173,7 +173,7 @@ impl Recorder<'_> {
         };
         let reason = format!("{} (change {change_id})", finding.to_item());
         let mut record = Record::new(what, &reason, None, self.now);
-        record.tell(denial);
+        record.set_denial(denial);
         if let Some(Window { caller, doing, .. }) = plan.by() {
             if let Doing::RunsCode(call) = doing {
                 record.command_excerpt = Some(redact::excerpt(&call.text));
@@ -196,6 +196,6 @@ impl Recorder<'_> {
         let log: LogFile = self.project.logs().events();
         let line = record.to_line();
         let appended = log.append(&line, self.settings.log_max_bytes, &record.ts, IN_HOOK);
-        complain("could not write `events.jsonl`", &appended);
+        warn_on_error("could not write `events.jsonl`", &appended);
     }
 }

@@ -340,7 +340,7 @@ impl<'s, 'w> Settling<'s, 'w> {
                 undo.rename_to(former.path(), &known?)?;
                 index.set(&change.path, None);
                 note(index, &former.path, former.before);
-                Ok(Done::RenamedTo(self.shown(former.path())))
+                Ok(Done::RenamedTo(self.display_path(former.path())))
             }
             (Verdict::PutBack(_), Some(before), _) => {
                 if index.get(&change.path) != change.after.as_ref() {
@@ -348,17 +348,17 @@ impl<'s, 'w> Settling<'s, 'w> {
                 }
                 let newer = undo.put_back(&before, change.after.as_ref(), self.contents)?;
                 note(index, &change.path, Some(before));
-                Ok(Done::PutBack(newer.map(|newer| self.shown(&newer))))
+                Ok(Done::PutBack(newer.map(|newer| self.display_path(&newer))))
             }
             _ => {
                 let to = undo.move_away(&known?)?;
                 index.set(&change.path, None);
-                Ok(Done::MovedTo(self.shown(&to)))
+                Ok(Done::MovedTo(self.display_path(&to)))
             }
         }
     }
 
-    fn shown(&self, path: &Path) -> String {
+    fn display_path(&self, path: &Path) -> String {
         let path = path::from_os(path);
         let main = &self.recorder.project.main;
         match main.is_at(self.recorder.around.cwd) {
@@ -400,7 +400,7 @@ pub(super) fn finding(plan: &Plan<'_, '_>, done: Result<Done, Refused>) -> Optio
         _ => MadeBy::OneOfSeveral,
     };
     Some(Finding {
-        path: denial.shown.clone(),
+        path: denial.display_path.clone(),
         code: denial.code.as_str().to_owned(),
         why: denial.why.clone(),
         instead: denial.instead.as_ref().map(|instead| instead.path.clone()),
@@ -415,7 +415,7 @@ pub(super) fn hearers(plan: &Plan<'_, '_>, finding: &Finding, caller: &Hearer) -
     let candidates = plan.candidates.iter();
     let all = finding.was_undone() || !candidates.clone().any(|window| window.ends_now);
     let heard = candidates.filter(|window| all || window.ends_now);
-    let mut hearers: Vec<Hearer> = heard.map(|window| Hearer::of_window(window)).collect();
+    let mut hearers: Vec<Hearer> = heard.map(|window| Hearer::from_window(window)).collect();
     if plan.candidates.is_empty() {
         hearers.push(caller.clone());
     }

@@ -13,7 +13,7 @@ use crate::recorder::contents::Contents;
 use crate::recorder::entry::{Change, Nanos, State};
 use crate::recorder::index::Index;
 use crate::recorder::look::Look;
-use crate::recorder::mediate::{Recorder, complain};
+use crate::recorder::mediate::{Recorder, warn_on_error};
 use crate::recorder::places::{self};
 use crate::recorder::telling::{Finding, Hearer};
 use crate::recorder::windows::{Doing, MAX_AGE, Running, Window};
@@ -82,7 +82,7 @@ impl Recorder<'_> {
     /// is told all the same.
     pub(super) fn keep(&self, known: &mut Known, locked: &Locked<'_>) {
         let kept = known.contents.commit(locked);
-        complain("could not keep the contents of state files", &kept);
+        warn_on_error("could not keep the contents of state files", &kept);
         self.note_unreadable(&known.contents);
     }
 

@@ -41,7 +41,7 @@ impl Hearer {
 
     /// Who hears of what a call did: its agent, or the main thread where the agent may
     /// be gone by then.
-    pub fn of_window(window: &Window) -> Self {
+    pub fn from_window(window: &Window) -> Self {
         let caller = Self::of(&window.caller);
         match window.state {
             Running::Waited | Running::Ended { .. } => caller,

@@ -226,7 +226,7 @@ fn enforce_managed(file: &mut File, managed: &File) -> Vec<String> {
 }
 
 fn undo(file: &File) -> Option<Undo> {
-    file.undo.or(file.quarantine.map(Undo::of_quarantine))
+    file.undo.or(file.quarantine.map(Undo::from_quarantine))
 }
 
 fn enforce_managed_system(

@@ -74,7 +74,7 @@ pub enum Undo {
 
 impl Undo {
     /// What the old key `quarantine` says.
-    pub fn of_quarantine(quarantine: bool) -> Self {
+    pub fn from_quarantine(quarantine: bool) -> Self {
         match quarantine {
             true => Self::Names,
             false => Self::Off,

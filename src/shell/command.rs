@@ -77,7 +77,7 @@ impl Shell<'_> {
     /// A function that runs already has its body followed once: that is enough.
     fn call(&mut self, name: &str, body: &Command, args: &[Field]) -> Ran {
         if self.running.iter().any(|running| running == name) {
-            return Ran::unknown().perhaps();
+            return Ran::unknown().uncertain();
         }
         self.running.push(name.to_owned());
         let positional = std::mem::replace(&mut self.place.positional, Rc::from(args));

@@ -46,7 +46,7 @@ impl Shell<'_> {
                 let ran = self.list(body);
                 self.leave_turn();
                 self.arithmetic(head);
-                ran.perhaps()
+                ran.uncertain()
             }
             Kind::Function { name, body } => {
                 self.functions.insert(name.clone(), body.clone());
@@ -90,11 +90,11 @@ impl Shell<'_> {
         }
         let ran = match self.list(condition).status.seen(sense) {
             Status::Certain | Status::Success => self.list(body),
-            Status::Open => self.perhaps(|shell| shell.list(body)),
+            Status::Open => self.in_branch(|shell| shell.list(body)),
             Status::Failure => Ran::silent(),
         };
         self.leave_turn();
-        ran.perhaps()
+        ran.uncertain()
     }
 
     /// What stands behind a loop runs, but where the loop left more than itself.
@@ -122,10 +122,10 @@ impl Shell<'_> {
             };
             ran = ran.then(match is_known {
                 true => turn(self, value),
-                false => self.perhaps(|shell| turn(shell, value)),
+                false => self.in_branch(|shell| turn(shell, value)),
             });
             self.leave_turn();
-            if self.halted.is_some() || self.is_cut() {
+            if self.halted.is_some() || self.has_given_up() {
                 break;
             }
         }
@@ -170,7 +170,7 @@ impl Shell<'_> {
             }
         }
         self.meet(ends);
-        ran.perhaps()
+        ran.uncertain()
     }
 
     fn fits(&mut self, subject: &Field, arm: &Arm) -> Runs {

@@ -7,7 +7,7 @@ use super::args::is_in;
 use super::field::Field;
 use super::state::{Halt, Place, Value, Variables};
 use super::syntax::{
-    Command, Ground, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
+    Command, Job, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
 };
 use super::targets::Entry;
 use super::{Analysis, Extent, Limit, Scene};
@@ -81,7 +81,7 @@ impl Ran {
     }
 
     /// Of something that perhaps did not run.
-    pub(super) fn perhaps(self) -> Self {
+    pub(super) fn uncertain(self) -> Self {
         Self {
             status: Status::Open,
             output: self.output.filter(|output| output.text.is_empty()),
@@ -239,16 +239,16 @@ impl<'a> Shell<'a> {
     pub(super) fn spend(&mut self, steps: usize) {
         match self.steps.checked_sub(steps) {
             Some(left) => self.steps = left,
-            None => self.cut(Limit::Steps),
+            None => self.give_up(Limit::Steps),
         }
     }
 
-    pub(super) fn cut(&mut self, limit: Limit) {
+    pub(super) fn give_up(&mut self, limit: Limit) {
         self.limit.get_or_insert(limit);
         self.unknown_write();
     }
 
-    pub(super) fn is_cut(&self) -> bool {
+    pub(super) fn has_given_up(&self) -> bool {
         self.limit.is_some()
     }
 
@@ -264,7 +264,7 @@ impl<'a> Shell<'a> {
     /// Runs a text; what Bash would not read does nothing.
     pub(super) fn run_text(&mut self, text: &str) -> Ran {
         self.spend(text.len() / 64);
-        if self.is_cut() {
+        if self.has_given_up() {
             return Ran::unknown();
         }
         let (list, limit) = super::parse::statements(text, self.depth);
@@ -272,7 +272,7 @@ impl<'a> Shell<'a> {
         if text.contains(super::field::UNKNOWN) {
             self.unknown_write();
         } else if let Some(limit) = limit {
-            self.cut(limit);
+            self.give_up(limit);
         }
         ran
     }
@@ -280,7 +280,7 @@ impl<'a> Shell<'a> {
     /// Runs something one level deeper.
     pub(super) fn deeper(&mut self, run: impl FnOnce(&mut Self) -> Ran) -> Ran {
         if self.depth >= super::lex::MAX_DEPTH {
-            self.cut(Limit::Depth);
+            self.give_up(Limit::Depth);
             return Ran::unknown();
         }
         self.depth += 1;
@@ -292,12 +292,12 @@ impl<'a> Shell<'a> {
     pub(super) fn list(&mut self, list: &List) -> Ran {
         let mut ran = Ran::silent();
         for statement in list {
-            if self.halted.is_some() || self.is_cut() {
+            if self.halted.is_some() || self.has_given_up() {
                 break;
             }
-            ran = ran.then(match statement.ground {
-                Ground::Fore => self.statement(statement),
-                Ground::Back => self.subshell(|shell| shell.statement(statement)),
+            ran = ran.then(match statement.job {
+                Job::Foreground => self.statement(statement),
+                Job::Background => self.subshell(|shell| shell.statement(statement)),
             });
         }
         ran
@@ -313,7 +313,7 @@ impl<'a> Shell<'a> {
                 Runs::Yes => ran = ran.then(self.pipeline(pipeline)),
                 Runs::No => {}
                 Runs::Perhaps => {
-                    let other = self.perhaps(|shell| shell.pipeline(pipeline));
+                    let other = self.in_branch(|shell| shell.pipeline(pipeline));
                     let status = match link {
                         Link::Or if other.status != Status::Open => Status::Success,
                         Link::Or => ran.status,
@@ -372,7 +372,7 @@ impl<'a> Shell<'a> {
 
     pub(super) fn command(&mut self, command: &Command) -> Ran {
         self.spend(1);
-        if self.is_cut() {
+        if self.has_given_up() {
             return Ran::unknown();
         }
         match &command.kind {

@@ -2,7 +2,7 @@
 
 use super::brace;
 use super::eval::{Output, Shell};
-use super::field::{Field, listed};
+use super::field::{Field, to_fields};
 use super::glob::{escape, is_pattern};
 use super::lex::is_name;
 use super::syntax::{List, Parameter, Part, Quoting, Word};
@@ -74,7 +74,7 @@ impl Shell<'_> {
             }
             let pieces = self.pieces(word);
             let Some(words) = brace::expand(pieces) else {
-                self.cut(super::Limit::Steps);
+                self.give_up(super::Limit::Steps);
                 continue;
             };
             for pieces in words {
@@ -93,7 +93,7 @@ impl Shell<'_> {
         let is_known = draft.field.known().is_some();
         let mut found = Vec::new();
         if is_known && is_pattern(&draft.pattern) {
-            found = listed(self.expand_glob(&draft.pattern));
+            found = to_fields(self.expand_glob(&draft.pattern));
         }
         match found.is_empty() {
             true => fields.push(draft.field),

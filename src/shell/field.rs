@@ -92,8 +92,8 @@ impl Field {
 }
 
 /// The fields that a pattern or a listing gave.
-pub(super) fn listed(texts: Vec<String>) -> Vec<Field> {
-    let spelling = Spelling::of_matches(texts.len());
+pub(super) fn to_fields(texts: Vec<String>) -> Vec<Field> {
+    let spelling = Spelling::from_matches(texts.len());
     let field = |text| Field { text, spelling };
     texts.into_iter().map(field).collect()
 }

@@ -3,7 +3,7 @@
 
 use super::args::is_in;
 use super::eval::{Output, Ran, Shell};
-use super::field::{Field, base_name, listed, some_of};
+use super::field::{Field, base_name, some_of, to_fields};
 use super::glob::Glob;
 use super::print;
 use crate::base::path::below;
@@ -87,7 +87,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
             None => shell.unknown_write(),
         }
     }
-    let mut files = listed(found);
+    let mut files = to_fields(found);
     if decides_later && files.len() > 1 {
         files.iter_mut().for_each(|file| *file = some_of(file));
     }
@@ -160,7 +160,7 @@ impl<'f> Find<'f> {
                 continue;
             }
             shell.spend((1 + self.tests.len()) * (1 + path.len() / 64));
-            if shell.is_cut() {
+            if shell.has_given_up() {
                 return;
             }
             if depth >= self.min_depth && self.tests.iter().all(|test| holds(test, &path, is_dir)) {
@@ -198,7 +198,7 @@ fn holds((test, wanted): &(Test, bool), path: &str, is_dir: bool) -> bool {
 /// Runs a command with a file in the place of `{}`.
 fn run_for(shell: &mut Shell<'_>, command: &[Field], file: &Field) {
     shell.spend(command.len());
-    if shell.is_cut() {
+    if shell.has_given_up() {
         return;
     }
     let words: Vec<Field> = command

@@ -188,7 +188,7 @@ impl Shell<'_> {
             };
             for name in self.entries(&listed) {
                 self.spend(glob.elements.len() * name.len() / 64);
-                if self.is_cut() {
+                if self.has_given_up() {
                     return found;
                 }
                 let is_dir = || self.is_dir(&join(&listed, &name));

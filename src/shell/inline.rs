@@ -32,7 +32,7 @@ impl Language {
         })
     }
 
-    pub(super) fn of_file(path: &str) -> Option<Self> {
+    pub(super) fn from_file_name(path: &str) -> Option<Self> {
         Some(match path.rsplit_once('.')?.1 {
             "py" => Self::Python,
             "js" | "mjs" | "cjs" | "ts" | "mts" => Self::JavaScript,

@@ -67,7 +67,7 @@ pub(super) fn script(
     let mut words = first.unwrap_or("").split(['/', ' ']);
     let said = words
         .find_map(Language::of)
-        .or_else(|| Language::of_file(name));
+        .or_else(|| Language::from_file_name(name));
     shell.deeper(|shell| match language.or(said) {
         Some(language) => inline::run_text(shell, language, &text, args),
         None => process(shell, &text, args),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::Limit;
 use super::lex::{Parsed, Parser, is_meta, is_name, is_name_byte};
-use super::syntax::{Arm, Command, Ground, Kind, Link, List, Pipeline, Sense, Statement, Word};
+use super::syntax::{Arm, Command, Job, Kind, Link, List, Pipeline, Sense, Statement, Word};
 
 /// Words that end a list.
 const CLOSING: [&str; 8] = ["then", "elif", "else", "fi", "do", "done", "esac", "}"];
@@ -97,10 +97,10 @@ impl Parser<'_> {
             self.skip_lines()?;
             rest.push((link, self.pipeline()?));
         }
-        let mut ground = Ground::Fore;
+        let mut job = Job::Foreground;
         match self.peek() {
             Some(b'&') => {
-                ground = Ground::Back;
+                job = Job::Background;
                 self.at += 1;
             }
             Some(b';') if !self.is_at_list_end() => self.at += 1,
@@ -108,11 +108,7 @@ impl Parser<'_> {
             _ if self.is_at_list_end() => {}
             _ => return Err(Limit::Syntax),
         }
-        Ok(Statement {
-            first,
-            rest,
-            ground,
-        })
+        Ok(Statement { first, rest, job })
     }
 
     fn pipeline(&mut self) -> Parsed<Pipeline> {

@@ -9,7 +9,7 @@ use self::cmdlets::{Arguments, Effect, effect, method};
 use super::Limit;
 use super::copy::move_to;
 use super::eval::Shell;
-use super::field::{Field, dir_name, listed};
+use super::field::{Field, dir_name, to_fields};
 use super::glob::is_pattern;
 use super::lex::{MAX_DEPTH, is_name_byte};
 use crate::base::target::Act;
@@ -29,7 +29,7 @@ pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
         shell,
         variables: HashMap::new(),
     };
-    while !reader.rest.is_empty() && !reader.shell.is_cut() {
+    while !reader.rest.is_empty() && !reader.shell.has_given_up() {
         reader.statements();
         reader.skip(1);
     }
@@ -81,7 +81,7 @@ impl<'t> Reader<'t, '_, '_> {
     fn statements(&mut self) -> Vec<Field> {
         let mut value = Vec::new();
         if self.depth == MAX_DEPTH {
-            self.shell.cut(Limit::Depth);
+            self.shell.give_up(Limit::Depth);
             self.rest = "";
         }
         self.depth += 1;
@@ -101,7 +101,7 @@ impl<'t> Reader<'t, '_, '_> {
     fn statement(&mut self) -> Vec<Field> {
         let here = self.shell.place.cwd.as_ref().map_or(0, String::len);
         self.shell.spend(1 + here / 64);
-        if self.shell.is_cut() {
+        if self.shell.has_given_up() {
             self.rest = "";
         }
         let before = self.rest;
@@ -446,7 +446,7 @@ impl<'t> Reader<'t, '_, '_> {
         let mut found = Vec::new();
         for path in paths.iter().map(slashed) {
             match path.known().filter(|path| is_pattern(path)) {
-                Some(pattern) => found.extend(listed(self.shell.expand_glob(pattern))),
+                Some(pattern) => found.extend(to_fields(self.shell.expand_glob(pattern))),
                 None => found.push(path),
             }
         }

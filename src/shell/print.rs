@@ -2,7 +2,7 @@
 
 use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
-use super::field::{Field, UNKNOWN, base_name, dir_name, listed};
+use super::field::{Field, UNKNOWN, base_name, dir_name, to_fields};
 use super::lex::escaped;
 use crate::base::path::collapse;
 use crate::base::target::Act;
@@ -123,7 +123,7 @@ fn date(args: &[Field]) -> Field {
     }
     match text.contains('%') {
         true => Field::unknown(),
-        false => listed(vec![text]).remove(0),
+        false => to_fields(vec![text]).remove(0),
     }
 }
 

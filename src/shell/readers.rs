@@ -3,7 +3,7 @@
 
 use super::args::{Args, Options, is_in};
 use super::eval::{Output, Ran, Shell, Status};
-use super::field::{Field, listed, some_of};
+use super::field::{Field, some_of, to_fields};
 use super::print;
 
 /// How these end says something about what they read.
@@ -75,7 +75,7 @@ fn names_below(shell: &mut Shell<'_>, args: &[Field]) -> Option<Field> {
         Some(dir) => {
             let mut names = shell.entries(&dir);
             names.retain(|name| own.has("a A all almost-all") || !name.starts_with('.'));
-            listed(names)
+            to_fields(names)
         }
         None => own.operands.into_iter().cloned().collect(),
     };

@@ -149,7 +149,7 @@ impl Shell<'_> {
     }
 
     /// Runs what may be left out.
-    pub(super) fn perhaps<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn in_branch<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
         let (end, result) = self.branch(run);
         self.meet(vec![self.here(), end]);
         result

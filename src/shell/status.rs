@@ -1,7 +1,7 @@
 //! Whether the exit status of a line is that of a command in it.
 
 use super::parse;
-use super::syntax::{Command, Ground, Kind, Link, List, Pipeline, Sense};
+use super::syntax::{Command, Job, Kind, Link, List, Pipeline, Sense};
 
 /// The simple commands without which the line does not succeed, each with its words as far as
 /// they are literal: `cd x && cargo test 2>&1` has both, `cargo test || true` and
@@ -35,7 +35,7 @@ impl Reading {
             others.for_each(|pipeline| self.note(pipeline, Runs::Perhaps));
         }
         let is_and = |(link, _): &(Link, Pipeline)| *link == Link::And;
-        let counts = last.ground == Ground::Fore && last.rest.iter().all(is_and);
+        let counts = last.job == Job::Foreground && last.rest.iter().all(is_and);
         let others = last.rest.iter().map(|(_, pipeline)| pipeline);
         for pipeline in std::iter::once(&last.first).chain(others) {
             let decisive = match pipeline.commands.as_slice() {

@@ -11,15 +11,15 @@ pub(super) type List = Vec<Statement>;
 pub(super) struct Statement {
     pub(super) first: Pipeline,
     pub(super) rest: Vec<(Link, Pipeline)>,
-    pub(super) ground: Ground,
+    pub(super) job: Job,
 }
 
 /// Whether the shell waits for a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ground {
-    Fore,
+pub(super) enum Job {
+    Foreground,
     /// Behind it stands `&`.
-    Back,
+    Background,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ const FIRST_PIPE: usize = 63;
 
 impl Shell<'_> {
     pub(super) fn report(&mut self, field: &Field, act: Act) {
-        self.tell(field, act, None, None);
+        self.add_target(field, act, None, None);
     }
 
     pub(super) fn report_all<'f>(&mut self, fields: impl IntoIterator<Item = &'f Field>, act: Act) {
@@ -31,7 +31,7 @@ impl Shell<'_> {
     }
 
     pub(super) fn report_link(&mut self, at: &Field, to: &Field) {
-        self.tell(at, Act::Link, None, to.known());
+        self.add_target(at, Act::Link, None, to.known());
     }
 
     /// Reports a file that is written or, with `Act::Edit`, added to, with the text where
@@ -41,7 +41,7 @@ impl Shell<'_> {
             Act::Edit => self.added(field, text),
             _ => Some(Text::Whole(text.into())),
         });
-        self.tell(field, act, text, None);
+        self.add_target(field, act, text, None);
     }
 
     /// What a file holds when something is added to it.
@@ -65,7 +65,7 @@ impl Shell<'_> {
         }
     }
 
-    fn tell(&mut self, field: &Field, act: Act, text: Option<Text>, link_to: Option<&str>) {
+    fn add_target(&mut self, field: &Field, act: Act, text: Option<Text>, link_to: Option<&str>) {
         self.spend(1 + field.text.len() / 64);
         let is_perhaps_other = field.spelling != Spelling::Literal
             && self.listed_at.is_some_and(|at| self.n_branches > at);
@@ -163,7 +163,7 @@ impl Shell<'_> {
     /// made.
     pub(super) fn entries(&mut self, dir: &str) -> Vec<String> {
         let Some(left) = self.listings.checked_sub(1) else {
-            self.cut(Limit::Listings);
+            self.give_up(Limit::Listings);
             return Vec::new();
         };
         self.listings = left;

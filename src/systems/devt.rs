@@ -80,7 +80,7 @@ impl System for Devt {
         let AgentEvent::AgentEnd { agent, .. } = *moment else {
             return Effects::default();
         };
-        let Some(artifact) = Artifact::of_agent(agent) else {
+        let Some(artifact) = Artifact::for_agent(agent) else {
             return Effects::default();
         };
         let Some(workflow) = files.text("workflow.yaml") else {
@@ -125,7 +125,7 @@ impl System for Devt {
     }
 
     fn artifacts_of(&self, agent: &AgentName, _files: &dyn Files) -> Vec<String> {
-        let artifact = Artifact::of_agent(agent);
+        let artifact = Artifact::for_agent(agent);
         let names = artifact.iter().flat_map(Artifact::files);
         names.map(str::to_owned).collect()
     }

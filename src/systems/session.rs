@@ -68,7 +68,7 @@ impl System for Session {
     fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
         let outcome = match *moment {
             AgentEvent::AgentStart { agent } => {
-                Phase::of_agent(agent).and_then(|phase| newest(files, agent, phase, now))
+                Phase::for_agent(agent).and_then(|phase| newest(files, agent, phase, now))
             }
             AgentEvent::Wrote { entry, text } => written(files, entry, text, now),
             AgentEvent::AgentEnd { .. } | AgentEvent::TurnEnd { .. } => None,
@@ -77,7 +77,7 @@ impl System for Session {
     }
 
     fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
-        let phase = Phase::of_agent(agent)?;
+        let phase = Phase::for_agent(agent)?;
         let sessions = states(files);
         let (file, text) = newest_of(&sessions).ok()?;
         let state = State::parse(text).ok()?;
@@ -221,7 +221,7 @@ fn newest(
 /// The main thread's write of `<phase>-report.md` completes the phase of that session.
 fn written(files: &dyn Files, entry: &str, text: &str, now: DateTime<Utc>) -> Option<FileOutcome> {
     let (id, report) = entry.split_once('/')?;
-    let phase = Phase::of_report(report)?;
+    let phase = Phase::from_report(report)?;
     let file = format!("{id}/state.json");
     let state = files.text(&file)?;
     let change = match text.trim() {

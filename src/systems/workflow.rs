@@ -62,7 +62,7 @@ impl Gate {
     }
 
     /// How people and models are told of it.
-    pub fn shown(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self.standing {
             Some(Standing::OnItsWord) => "passed on its word",
             _ => self.status.as_str(),
@@ -151,7 +151,7 @@ pub struct StateChange {
 
 impl StateChange {
     /// A new text that says all.
-    pub fn of_text(text: String) -> Self {
+    pub fn from_text(text: String) -> Self {
         Self {
             text,
             ..Self::default()

@@ -74,7 +74,10 @@ const CONTRACT: &str = "statewarden.yaml";
 const TEXTS: [&str; 4] = ["agents", "commands", "skills", "workflows"];
 
 pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
-    let own = args.dirs.iter().map(|dir| shown(&dir.join(CONTRACT)));
+    let own = args
+        .dirs
+        .iter()
+        .map(|dir| display_path(&dir.join(CONTRACT)));
     let own: Vec<String> = own.filter(|file| Path::new(file).is_file()).collect();
     let rules = rules(&own, context);
     let is_of_own = |what: &&String| {
@@ -107,7 +110,7 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     context.show(&document, out)
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
@@ -158,7 +161,7 @@ fn texts(dirs: &[PathBuf]) -> Result<Vec<Text>> {
         let text = text.with_context(|| format!("could not read `{}`", path.display()))?;
         let text = text.unwrap_or_default();
         let reader = reader(&path, &text);
-        let path = shown(&path);
+        let path = display_path(&path);
         Ok(Text { path, text, reader })
     };
     files.map(read).collect()

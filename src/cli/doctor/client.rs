@@ -19,16 +19,16 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let is_beat = |record: &Value| record["decision"] == "heartbeat";
     let beat = last_record(&own.events().path(), is_beat);
     let client = beat.as_ref().and_then(|beat| beat["client"].as_str());
-    let mut findings = of_settings(subject.place);
-    findings.push(of_heartbeat(beat.as_ref(), &logs));
-    findings.extend(client.and_then(of_version));
-    findings.extend(of_unseen_run(subject, &logs));
-    findings.extend(of_other_host(&own.own_folder().join(OTHER_HOST)));
+    let mut findings = check_client_settings(subject.place);
+    findings.push(check_heartbeat(beat.as_ref(), &logs));
+    findings.extend(client.and_then(check_version));
+    findings.extend(check_unseen_run(subject, &logs));
+    findings.extend(check_other_host(&own.own_folder().join(OTHER_HOST)));
     findings
 }
 
 /// Which settings files Claude Code takes here, and what the managed one forbids.
-fn of_settings(place: &Place) -> Vec<Finding> {
+fn check_client_settings(place: &Place) -> Vec<Finding> {
     let scopes = [Scope::Local, Scope::Project, Scope::User].into_iter();
     let files = scopes.filter_map(|scope| place.settings_here(scope).ok());
     let is_taken = |file: &PathBuf| match read_client_text(file) {
@@ -54,7 +54,7 @@ fn of_settings(place: &Place) -> Vec<Finding> {
 }
 
 /// A host that runs the hook, and of which nothing is judged.
-fn of_other_host(note: &Path) -> Option<Finding> {
+fn check_other_host(note: &Path) -> Option<Finding> {
     let host = read_text(note).ok()??;
     let seen = modified(&fs::metadata(note).ok()?).format("%Y-%m-%d");
     let what = format!("{host} ran statewarden here on {seen}; it guards Claude Code alone");
@@ -80,7 +80,7 @@ fn last_record(log: &Path, is_it: impl Fn(&Value) -> bool) -> Option<Value> {
     last
 }
 
-fn of_heartbeat(beat: Option<&Value>, logs: &[PathBuf]) -> Finding {
+fn check_heartbeat(beat: Option<&Value>, logs: &[PathBuf]) -> Finding {
     let Some(beat) = beat else {
         return Finding::new(
             "heartbeat",
@@ -140,7 +140,7 @@ const LACKS: [Lack; 3] = [
     },
 ];
 
-fn of_version(client: &str) -> Option<Finding> {
+fn check_version(client: &str) -> Option<Finding> {
     let numbers: Result<Vec<u32>, _> = client.split('.').map(str::parse).collect();
     let version = numbers.ok()?;
     let lack = LACKS.iter().find(|lack| version < lack.before.to_vec())?;
@@ -157,7 +157,7 @@ fn of_version(client: &str) -> Option<Finding> {
 const LONG: TimeDelta = TimeDelta::days(1);
 
 /// A run whose state moved on although no session has run the hook meanwhile.
-fn of_unseen_run(subject: &Subject<'_>, logs: &[PathBuf]) -> Option<Finding> {
+fn check_unseen_run(subject: &Subject<'_>, logs: &[PathBuf]) -> Option<Finding> {
     let changed = |file: &PathBuf| fs::metadata(file).ok().map(|meta| modified(&meta));
     let wired = |scope| changed(&subject.place.settings_here(scope).ok()?);
     let (since, event) = match logs.iter().filter_map(changed).max() {

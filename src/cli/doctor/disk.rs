@@ -28,18 +28,18 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let logs = logs(subject);
     let max_bytes = subject.settings.settings.log_max_bytes;
-    findings.extend(logs.iter().flat_map(|log| of_log(log, max_bytes)));
+    findings.extend(logs.iter().flat_map(|log| check_log(log, max_bytes)));
     for site in subject.sites {
-        findings.extend(of_locks(site));
+        findings.extend(check_locks(site));
     }
     let sites = subject.sites.iter().map(PathBuf::as_path);
-    findings.extend(sites.clone().chain([folder]).filter_map(of_folder));
+    findings.extend(sites.clone().chain([folder]).filter_map(check_folder));
     // `.claude` can be a site as well.
     let above = folder
         .parent()
         .filter(|above| sites.clone().all(|site| site != *above));
     let dirs = sites.chain(above).chain([folder]);
-    findings.extend(dirs.filter_map(|dir| of_leftovers(dir, subject.now)));
+    findings.extend(dirs.filter_map(|dir| check_leftovers(dir, subject.now)));
     findings
 }
 
@@ -104,7 +104,7 @@ fn shape(log: &Path) -> io::Result<Shape> {
 }
 
 /// A directory that logs lie in, or would.
-fn of_folder(dir: &Path) -> Option<Finding> {
+fn check_folder(dir: &Path) -> Option<Finding> {
     let error = match fs::metadata(dir) {
         Ok(meta) if meta.is_dir() => writable(dir).err()?,
         Ok(_) => io::Error::from(io::ErrorKind::NotADirectory),
@@ -124,7 +124,7 @@ fn writable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn of_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
+fn check_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
     let shown = log.display();
     let read = || match fs::symlink_metadata(log)? {
         link if link.is_symlink() => Err(io::Error::other("it is a link, and gets no records")),
@@ -191,7 +191,7 @@ fn open_mode(meta: &Metadata) -> Option<u32> {
 }
 
 /// The directory lock, and devt's own, a file `.lock` that holds a process id.
-fn of_locks(site: &Path) -> Vec<Finding> {
+fn check_locks(site: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     if is_held(site) {
         let what = format!(
@@ -202,12 +202,12 @@ fn of_locks(site: &Path) -> Vec<Finding> {
     }
     let file = site.join(".lock");
     if file.exists() {
-        findings.push(of_pid_lock(&file));
+        findings.push(check_pid_lock(&file));
     }
     findings
 }
 
-fn of_pid_lock(file: &Path) -> Finding {
+fn check_pid_lock(file: &Path) -> Finding {
     let shown = file.display();
     // Elsewhere nobody can tell whether it lives.
     let is_held = if cfg!(unix) { "is" } else { "says it is" };
@@ -233,7 +233,7 @@ fn of_pid_lock(file: &Path) -> Finding {
     }
 }
 
-fn of_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
+fn check_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
     let is_old =
         |path: &PathBuf| fs::metadata(path).is_ok_and(|meta| now - modified(&meta) > TEMP_AGE);
     let temps = names_in(dir).into_iter().filter(|name| is_temp(name));

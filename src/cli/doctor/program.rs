@@ -26,7 +26,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let mut commands = Vec::new();
     let (mut everywhere, mut is_known) = (false, true);
     for scope in Scope::ALL {
-        let (found, more) = of_scope(place, scope);
+        let (found, more) = check_scope(place, scope);
         findings.extend(found);
         is_known &= more.is_some();
         let more = more.unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
             },
         )),
         1 if everywhere || !is_in_settings => {}
-        1 => findings.extend(subject.below.map(of_start_below)),
+        1 => findings.extend(subject.below.map(check_start_below)),
         n => findings.push(Finding::warning(
             "wired-twice",
             format!("{n} different programs are wired; each event runs them all"),
@@ -66,20 +66,20 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         )),
     }
     for command in commands {
-        findings.extend(of_command(&command, subject));
+        findings.extend(check_command(&command, subject));
     }
     findings
 }
 
 /// Claude Code looks for a project's settings in the directory it starts in alone.
-fn of_start_below(dir: &str) -> Finding {
+fn check_start_below(dir: &str) -> Finding {
     let what = format!("a session that starts in `{dir}` does not read these settings");
     let fix = "start it in the project's directory, or wire with `--scope user`";
     Finding::new("starts-below", Level::Info, what, fix)
 }
 
 /// What one settings file says, and the commands it runs; `None` where nobody can tell.
-fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>>) {
+fn check_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>>) {
     let path = match place.settings_here(scope) {
         Ok(path) => path,
         Err(e) => {
@@ -91,12 +91,12 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>>) 
             );
         }
     };
-    let shown = path.display();
+    let describe = path.display();
     let text = match read_client_text(&path) {
         Ok(Some(text)) => text,
         Ok(None) => return (Vec::new(), Some(Vec::new())),
         Err(e) => {
-            let what = format!("could not read `{shown}`: {e}");
+            let what = format!("could not read `{describe}`: {e}");
             let fix = "make it readable; whether it runs statewarden is not known";
             return (vec![Finding::error("settings-file", what, fix)], None);
         }
@@ -104,26 +104,26 @@ fn of_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>>) 
     let mut findings = Vec::new();
     if let Some(fault) = Wiring::fault(&text) {
         let fix = "correct it; until then Claude Code ignores the whole file";
-        let what = format!("`{shown}`: {fault}");
+        let what = format!("`{describe}`: {fault}");
         findings.push(Finding::error("settings-file", what, fix));
     }
     let wiring = Wiring::read(&text).unwrap_or_default();
     if wiring.hooks_are_disabled {
-        let what = format!("`{shown}` says `disableAllHooks`: no hook runs");
+        let what = format!("`{describe}` says `disableAllHooks`: no hook runs");
         findings.push(Finding::error(
             "hooks-disabled",
             what,
             "take `disableAllHooks` out",
         ));
     }
-    findings.extend(of_entries(&wiring, scope, &path));
-    findings.extend(of_cache(&wiring, &path));
+    findings.extend(check_entries(&wiring, scope, &path));
+    findings.extend(check_cache(&wiring, &path));
     let commands = wiring.entries.into_iter().map(|wired| wired.command);
     (findings, Some(commands.collect()))
 }
 
 /// A program that may be gone tomorrow.
-fn of_cache(wiring: &Wiring, path: &Path) -> Option<Finding> {
+fn check_cache(wiring: &Wiring, path: &Path) -> Option<Finding> {
     let mut commands = wiring.entries.iter().map(|entry| &entry.command);
     let command = commands.find(|command| is_in_package_cache(command))?;
     let what = format!(
@@ -135,7 +135,7 @@ fn of_cache(wiring: &Wiring, path: &Path) -> Option<Finding> {
     Some(Finding::warning("program-in-cache", what, fix))
 }
 
-fn of_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
+fn check_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
     wiring.entries.first()?;
     let (scope, path) = (scope.as_str(), path.display());
     let missing = wiring.missing();
@@ -194,7 +194,7 @@ fn plugin_command(plugin: &Plugin) -> Option<String> {
 }
 
 /// Whether a wired command is there, is this version, and does its work.
-fn of_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
+fn check_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
     let path = command.replace(
         "${CLAUDE_PROJECT_DIR}",
         &subject.place.project.to_string_lossy(),
@@ -268,12 +268,12 @@ fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
                 Some(2) => "do what it says; until then allowed work may be blocked",
                 _ => "install this version again; nothing is guarded now",
             };
-            (format!("{what}: {}", shown(&denied)), fix)
+            (format!("{what}: {}", describe(&denied)), fix)
         }
         (true, false) => {
             let what = format!("`{path}` does not let `.devt/state/scratchpad.md` pass");
             let fix = "install this version again; allowed work is blocked now";
-            (format!("{what}: {}", shown(&allowed)), fix)
+            (format!("{what}: {}", describe(&allowed)), fix)
         }
     };
     Finding::error(id, what, fix)
@@ -288,7 +288,7 @@ fn is_denial(answer: &Answer) -> bool {
         && specific["permissionDecision"] == "deny"
 }
 
-fn shown(answer: &Answer) -> String {
+fn describe(answer: &Answer) -> String {
     let text = format!("{} {}", answer.stdout.trim(), answer.stderr.trim());
     let text: String = text.trim().chars().take(200).collect();
     let code = answer

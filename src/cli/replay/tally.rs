@@ -173,7 +173,7 @@ fn rows(files: &[PathBuf], denied: &[(usize, DeniedCall)]) -> Vec<Row> {
         row.count += 1;
         if row.examples.len() < EXAMPLES {
             row.examples.push(Example {
-                file: shown(&files[*file]),
+                file: display_path(&files[*file]),
                 line: call.at.line,
                 timestamp: call.at.timestamp.clone(),
                 agent: call.agent.clone(),
@@ -223,12 +223,12 @@ fn candidates(
 
 fn place(file: &Path, moment: &TranscriptPlace) -> Place {
     Place {
-        place: format!("{}:{}", shown(file), moment.line),
+        place: format!("{}:{}", display_path(file), moment.line),
         tool: moment.tool.clone(),
         timestamp: moment.timestamp.clone(),
     }
 }
 
-fn shown(file: &Path) -> String {
+fn display_path(file: &Path) -> String {
     file.to_string_lossy().into_owned()
 }

@@ -25,12 +25,12 @@ pub fn of<'e>(event: &'e Event<'_>) -> Result<Vec<Command<'e>>, serde_json::Erro
             cwd: None,
             dialect,
         }]),
-        tool if tool.runs_commands() => of_arguments(event),
+        tool if tool.runs_commands() => from_arguments(event),
         _ => Ok(Vec::new()),
     }
 }
 
-fn of_arguments(event: &Event<'_>) -> Result<Vec<Command<'static>>, serde_json::Error> {
+fn from_arguments(event: &Event<'_>) -> Result<Vec<Command<'static>>, serde_json::Error> {
     const ELSEWHERE: [&str; 7] = [
         "container",
         "docker",

@@ -213,7 +213,7 @@ impl SiteRuns {
                     Self::in_dir(site.governed, &project.main.dir, "", project, log)
                 }
                 _ => {
-                    let (dir, shown) = (site.dir(), site.shown(project));
+                    let (dir, shown) = (site.dir(), site.display_path(project));
                     Self::in_dir(site.governed, &dir, &shown, project, log)
                 }
             };

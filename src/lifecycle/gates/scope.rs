@@ -9,7 +9,7 @@ use std::rc::Rc;
 use chrono::{DateTime, Utc};
 
 use super::files::{OwnTree, ReadSet, below_root, nearest_from};
-use super::{Planned, blob, shown};
+use super::{Planned, blob, display_path};
 use crate::base::actor::AgentName;
 use crate::base::path;
 use crate::lifecycle::evidence::{Evidence, outdated};
@@ -261,7 +261,7 @@ impl Files for GateScope<'_> {
 
     fn passed_test(&self, run: &str, phases: &[&str]) -> Option<Proof> {
         let evidence = self.evidence?;
-        let file = shown(evidence.project, &self.dir()?.join(run));
+        let file = display_path(evidence.project, &self.dir()?.join(run));
         let log = evidence.log();
         log.passed_test(evidence.project, &file, phases).cloned()
     }
@@ -272,7 +272,7 @@ impl Files for GateScope<'_> {
         };
         let find = || {
             let roots = sites.roots.iter();
-            let mut found = roots.map(|root| sites::of_globs(root, sites.globs, self.governed));
+            let mut found = roots.map(|root| sites::from_globs(root, sites.globs, self.governed));
             found.find(|found| !found.is_empty()).unwrap_or_default()
         };
         sites.found.get_or_init(find).clone()
@@ -280,7 +280,7 @@ impl Files for GateScope<'_> {
 
     fn last_command(&self, run: &str, gate: &str, since: Option<&str>) -> Option<Proof> {
         let evidence = self.evidence?;
-        let file = shown(evidence.project, &self.dir()?.join(run));
+        let file = display_path(evidence.project, &self.dir()?.join(run));
         let log = evidence.log();
         log.last_command(evidence.project, &file, gate, since)
             .cloned()

@@ -45,7 +45,7 @@ pub(super) fn run(shell: &mut Shell<'_>, language: Language, text: &str, args: &
         at: 0,
         depth,
     };
-    while reader.at < reader.tokens.len() && !reader.shell.is_cut() {
+    while reader.at < reader.tokens.len() && !reader.shell.has_given_up() {
         reader.statement();
     }
 }
@@ -179,7 +179,7 @@ impl Reader<'_, '_> {
 
     fn operand(&mut self) -> Value {
         if self.depth >= MAX_DEPTH {
-            self.shell.cut(Limit::Depth);
+            self.shell.give_up(Limit::Depth);
             self.at = self.tokens.len();
             return Value::Unknown;
         }

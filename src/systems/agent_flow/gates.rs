@@ -111,9 +111,9 @@ pub fn on_completion(
     let agent = gate_owner(name)?;
     let standing = standing(&draft.state, agent)?;
     let (verdict, evidence) = verdict::read(agent, reply)?;
-    let evidence = log::cut(evidence);
+    let evidence = log::truncate_message(evidence);
     let (gate, to) = (agent.gate(), verdict.gate_status());
-    let message = log::cut(&match verdict {
+    let message = log::truncate_message(&match verdict {
         Verdict::EnvironmentBlocked => {
             let caveat = verdict::headline(&evidence);
             format!("Environment blocked, passed with a caveat: {caveat}")

@@ -47,7 +47,7 @@ pub fn without_fences(text: &str) -> String {
 }
 
 /// The first `MESSAGE_MAX` characters, on one line.
-pub fn cut(text: &str) -> String {
+pub fn truncate_message(text: &str) -> String {
     one_line(text).chars().take(MESSAGE_MAX).collect()
 }
 
@@ -68,6 +68,9 @@ mod tests {
         assert_eq!(append("x", ""), "x");
         assert_eq!(append("", "y"), "y");
         assert_eq!(append("x", "\ny"), "x\n\ny");
-        assert_eq!(cut(&"ä".repeat(300)).chars().count(), MESSAGE_MAX);
+        assert_eq!(
+            truncate_message(&"ä".repeat(300)).chars().count(),
+            MESSAGE_MAX
+        );
     }
 }

@@ -194,7 +194,11 @@ pub fn update(text: &str, update: &Update, now: DateTime<Utc>) -> Result<Outcome
         }
     }
     let mut draft = Draft::open(text, now)?;
-    let note = update.message.as_deref().map(log::cut).unwrap_or_default();
+    let note = update
+        .message
+        .as_deref()
+        .map(log::truncate_message)
+        .unwrap_or_default();
     let agent = update.agent.as_deref();
     let message = update.message.is_some().then_some(note.as_str());
     let ended = match update.group {

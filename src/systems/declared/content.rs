@@ -51,7 +51,7 @@ fn fits(schema: &Schema, name: &str, text: &str) -> Result<Vec<Note>, String> {
 fn in_file(name: &str, fault: &Fault<'_>) -> String {
     match (fault.path.as_str(), &fault.found) {
         ("", Some(found)) => {
-            let (shown, wanted) = (fault.shown(found), fault.schema.wanted());
+            let (shown, wanted) = (fault.describe(found), fault.schema.wanted());
             format!("`{name}` is {shown}, not {wanted}")
         }
         _ => format!("in `{name}` {fault}"),

@@ -6,7 +6,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::needs::{Ending, judge};
+use super::needs::{AgentEnd, judge};
 use crate::base::actor::AgentName;
 use crate::base::{clock, path};
 use crate::settings::gates::{GateRule, Need};
@@ -210,7 +210,7 @@ impl<'s> Gates<'s> {
         moves.retain(|moved| moved.from != moved.to);
         Ok(StateChange {
             moves,
-            ..StateChange::of_text(state.text())
+            ..StateChange::from_text(state.text())
         })
     }
 
@@ -265,7 +265,7 @@ impl<'s> Gates<'s> {
         let begun = own.filter(|own| own.status == GateStatus::InProgress);
         let found = judge(
             rule,
-            Ending {
+            AgentEnd {
                 reply,
                 files,
                 state_file: &self.file(),

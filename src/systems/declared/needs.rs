@@ -12,7 +12,7 @@ use crate::systems::workflow::Proof;
 
 /// The end of an agent, and what is there then.
 #[derive(Clone, Copy)]
-pub(super) struct Ending<'a> {
+pub(super) struct AgentEnd<'a> {
     pub reply: &'a str,
     pub files: &'a dyn Files,
     pub state_file: &'a str,
@@ -50,7 +50,7 @@ impl Findings {
 }
 
 /// Judges a gate in the site that is nearest to passing it.
-pub(super) fn judge(rule: &GateRule, ending: Ending<'_>) -> Findings {
+pub(super) fn judge(rule: &GateRule, ending: AgentEnd<'_>) -> Findings {
     let sites = ending.files.sites();
     let in_site = |site: &String| {
         let findings = Findings::default();
@@ -69,7 +69,7 @@ pub(super) fn judge(rule: &GateRule, ending: Ending<'_>) -> Findings {
 
 /// A look at one site.
 struct Look<'a> {
-    ending: Ending<'a>,
+    ending: AgentEnd<'a>,
     site: &'a str,
     findings: Findings,
 }
@@ -126,7 +126,7 @@ impl Look<'_> {
             return;
         };
         let found = match &file {
-            Some(file) if file.ends_with(".json") => of_json(&text),
+            Some(file) if file.ends_with(".json") => from_json(&text),
             _ => verdict::last(&markdown::lines(&text))
                 .and_then(|found| Some((found.word?.to_owned(), found.line.to_owned()))),
         };
@@ -155,7 +155,7 @@ impl Look<'_> {
     }
 
     fn command(&mut self, line: &str, gate: &str) {
-        let Ending {
+        let AgentEnd {
             files, state_file, ..
         } = self.ending;
         let since = self.ending.gate_began.or(self.ending.run_began);
@@ -205,7 +205,7 @@ impl Look<'_> {
 }
 
 /// The verdict of a sidecar, and how it says it.
-fn of_json(text: &str) -> Option<(String, String)> {
+fn from_json(text: &str) -> Option<(String, String)> {
     let value: Value = serde_json::from_str(text).ok()?;
     let mut keys = ["verdict", "status"].into_iter();
     keys.find_map(|key| {

@@ -32,7 +32,7 @@ impl Artifact {
     }
 
     /// None for the main thread's helpers, which owe nothing.
-    pub fn of_agent(agent: &AgentName) -> Option<Self> {
+    pub fn for_agent(agent: &AgentName) -> Option<Self> {
         let mut rows = ARTIFACTS.into_iter();
         let (agent, file, sidecar) = rows.find(|(name, ..)| *name == agent.as_str())?;
         Some(Self {
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn artifact(agent: &str) -> Artifact {
-        Artifact::of_agent(&AgentName::parse(agent)).unwrap()
+        Artifact::for_agent(&AgentName::parse(agent)).unwrap()
     }
 
     #[track_caller]
@@ -216,7 +216,7 @@ mod tests {
             assert_eq!(artifact(agent).file, file);
         }
         assert_eq!(
-            Artifact::of_agent(&AgentName::parse("devt-coordinator")),
+            Artifact::for_agent(&AgentName::parse("devt-coordinator")),
             None
         );
         for (.., name) in ARTIFACTS {

@@ -67,7 +67,7 @@ pub fn judged_by(phase: &str) -> Option<Artifact> {
         "verify" => "verifier",
         _ => return None,
     };
-    Artifact::of_agent(&AgentName::parse(judge))
+    Artifact::for_agent(&AgentName::parse(judge))
 }
 
 /// Work that a judge has sent back stays so until the judge speaks again, or the phase is
@@ -217,7 +217,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, json: &str, expected: Result<&str, &str>) {
-        let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
+        let artifact = Artifact::for_agent(&AgentName::parse("tester")).unwrap();
         let judged = judge(&artifact, Some(&"word ".repeat(300)), Some(json));
         match (on_agent_end(text, &artifact, &judged), expected) {
             (Ok(change), Ok(after)) => {
@@ -256,7 +256,7 @@ mod tests {
             status(&text.replace("NEEDS_WORK", "APPROVED")),
             GateStatus::Passed
         );
-        let artifact = Artifact::of_agent(&AgentName::parse("code-reviewer")).unwrap();
+        let artifact = Artifact::for_agent(&AgentName::parse("code-reviewer")).unwrap();
         let json = r#"{"status":"DONE","verdict":"NEEDS_WORK","agent":"code-reviewer"}"#;
         let judged = judge(&artifact, Some(&"word ".repeat(300)), Some(json));
         match on_agent_end("active: true\nstatus: DONE\n", &artifact, &judged) {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_change_tells_both_ends() {
-        let artifact = Artifact::of_agent(&AgentName::parse("tester")).unwrap();
+        let artifact = Artifact::for_agent(&AgentName::parse("tester")).unwrap();
         let judged = Ok(Routing {
             status: Some("DONE".to_owned()),
             ..Routing::default()

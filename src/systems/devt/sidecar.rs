@@ -56,7 +56,7 @@ pub fn read(name: &str, text: &str) -> Result<Routing, String> {
         .map_err(|why| format!("`{name}` has to be one JSON object: {why}"))?;
     let missing = SCHEMA.check(definition, document.root()).into_result();
     let missing = missing.map_err(|fault| {
-        let found = fault.found.as_ref().map(|found| fault.shown(found));
+        let found = fault.found.as_ref().map(|found| fault.describe(found));
         let wanted = fault.schema.wanted();
         format!(
             "`{}` in `{name}` is {}, not {wanted}",

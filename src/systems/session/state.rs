@@ -37,14 +37,14 @@ impl Phase {
         }
     }
 
-    pub fn of_report(file_name: &str) -> Option<Self> {
+    pub fn from_report(file_name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|phase| phase.report() == Some(file_name))
     }
 
     /// The phase an agent works for; the other phases belong to the main thread.
-    pub fn of_agent(agent: &AgentName) -> Option<Self> {
+    pub fn for_agent(agent: &AgentName) -> Option<Self> {
         match agent.as_str() {
             "scouter" | "researcher" => Some(Self::Research),
             "reviewer" => Some(Self::Review),

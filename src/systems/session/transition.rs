@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn the_hook_moves_research_and_review() {
         let text = fresh();
-        let named = |name| Phase::of_agent(&AgentName::parse(name));
+        let named = |name| Phase::for_agent(&AgentName::parse(name));
         assert_eq!(named("kit:Scouter"), Some(Phase::Research));
         assert_eq!(named("researcher"), Some(Phase::Research));
         assert_eq!(named("reviewer"), Some(Phase::Review));
