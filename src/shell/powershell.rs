@@ -115,42 +115,13 @@ impl<'t> Reader<'t, '_, '_> {
                 self.variables.insert(name, value);
                 return Vec::new();
             }
+            // What a loop gives a name is not known.
+            if self.rest.starts_with("in ") {
+                self.variables.remove(&name);
+            }
         }
         self.rest = before;
-        match self.each() {
-            true => Vec::new(),
-            false => self.command(),
-        }
-    }
-
-    /// `foreach ($name in VALUES) { … }`: the body once for each value.
-    fn each(&mut self) -> bool {
-        let before = self.rest;
-        if !self.eat("foreach") {
-            return false;
-        }
-        self.skip_blanks();
-        let name = match self.eat("($") {
-            true => self.take_name().to_lowercase(),
-            false => String::new(),
-        };
-        self.skip_blanks();
-        if name.is_empty() || !self.eat("in ") {
-            self.rest = before;
-            return false;
-        }
-        self.skip_blanks();
-        let values = self.command();
-        self.eat(")");
-        self.skip_blanks();
-        let body = self.rest;
-        for value in values {
-            self.shell.spend(body.len() / 64);
-            self.variables.insert(name.clone(), vec![value]);
-            self.rest = body;
-            self.command();
-        }
-        true
+        self.command()
     }
 
     fn command(&mut self) -> Vec<Field> {
@@ -238,9 +209,8 @@ impl<'t> Reader<'t, '_, '_> {
                 c if c.is_whitespace() || ";|&,)}".contains(c) => break,
                 '{' | '>' if is_start => break,
                 '[' if is_start => self.class(),
-                '@' if self.rest.starts_with("@'") || self.rest.starts_with("@\"") => {
-                    self.here_string()
-                }
+                '@' if self.rest.starts_with("@'") => self.here_string("\n'@"),
+                '@' if self.rest.starts_with("@\"") => self.here_string("\n\"@"),
                 '@' if self.rest.starts_with("@(") => {
                     self.skip(1);
                     continue;
@@ -276,17 +246,10 @@ impl<'t> Reader<'t, '_, '_> {
         }
     }
 
-    fn here_string(&mut self) -> Field {
-        let end = if self.rest.starts_with("@'") {
-            "\n'@"
-        } else {
-            "\n\"@"
-        };
-        self.skip(
-            self.rest
-                .find(end)
-                .map_or(self.rest.len(), |at| at + end.len()),
-        );
+    /// Over `@'…'@`, of which the value is not known.
+    fn here_string(&mut self, end: &str) -> Field {
+        let len = self.rest.find(end).map_or(usize::MAX, |at| at + end.len());
+        self.skip(len);
         Field::unknown()
     }
 
