@@ -17,8 +17,14 @@ const MAX_REQUESTS: usize = 400;
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     Text(&'static str),
-    Call { tool: &'static str, input: Value },
+    /// [`TASK`] in its input is the background command that was begun last.
+    Call {
+        tool: &'static str,
+        input: Value,
+    },
 }
+
+pub(crate) const TASK: &str = "{task}";
 
 /// The model's turns in one conversation; past the end the last one repeats,
 /// so a list ends with a text.
@@ -137,6 +143,19 @@ impl Script {
     }
 }
 
+fn with_task(input: &Value, request: &Value) -> String {
+    let input = input.to_string();
+    if !input.contains(TASK) {
+        return input;
+    }
+    let request = request["messages"].to_string();
+    let (_, id) = request
+        .rsplit_once("running in background with ID: ")
+        .expect("a command runs in the background");
+    let len = id.find(|c: char| !c.is_alphanumeric()).unwrap_or(id.len());
+    input.replace(TASK, &id[..len])
+}
+
 /// The reply as the server-sent events of one streamed message.
 fn events(reply: &Reply<'_>, request: &Value) -> String {
     let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
@@ -162,7 +181,7 @@ fn events(reply: &Reply<'_>, request: &Value) -> String {
                 let id = format!("toolu_{}_{index}", reply.id);
                 (
                     json!({ "type": "tool_use", "id": id, "name": tool, "input": {} }),
-                    json!({ "type": "input_json_delta", "partial_json": input.to_string() }),
+                    json!({ "type": "input_json_delta", "partial_json": with_task(input, request) }),
                 )
             }
         };

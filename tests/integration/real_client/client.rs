@@ -1,10 +1,11 @@
 //! The real Claude Code client, driven through one scripted session.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
 use serde_json::{Value, json};
@@ -120,32 +121,49 @@ impl Client {
         mode: Mode,
         script: Script,
     ) -> Run {
+        let mut command = self.session(project, mode, script);
+        Run::of(command.arg("go").args(args))
+    }
+
+    /// Runs one session, interrupts it when that is due, as Esc does, and says something again.
+    pub(crate) fn run_interrupted(
+        &self,
+        project: &Project,
+        script: Script,
+        is_due: impl Fn() -> bool,
+    ) -> Run {
+        let mut command = self.session(project, Mode::SkipPermissions, script);
+        command.args(["--input-format", "stream-json"]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("the client starts");
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        let mut send = |message: Value| writeln!(stdin, "{message}").expect("the client reads");
+        let says = |text| json!({ "type": "user", "message": { "role": "user", "content": text } });
+        send(says("go"));
+        let start = Instant::now();
+        while !is_due() && start.elapsed() < DEADLINE {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let interrupt = json!({ "subtype": "interrupt" });
+        send(json!({ "type": "control_request", "request_id": "1", "request": interrupt }));
+        send(says("go on"));
+        drop(stdin);
+        Run::finished(child)
+    }
+
+    fn session(&self, project: &Project, mode: Mode, script: Script) -> Command {
         let address = api::serve(script).expect("loopback is up");
-        let child = self
-            .command(project)
-            .args([
-                "-p",
-                "go",
-                "--output-format",
-                "stream-json",
-                "--verbose",
-                "--include-hook-events",
-            ])
+        let mut command = self.command(project);
+        command
+            .args(["-p", "--output-format", "stream-json"])
+            .args(["--verbose", "--include-hook-events"])
             .args(mode.flags())
-            .args(args)
             .env("ANTHROPIC_BASE_URL", format!("http://{address}"))
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|e| panic!("could not start `{}`: {e}", self.0.display()));
-        let (stdout, stderr) = finish(child);
-        let lines = stdout
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("the client prints JSON lines"));
-        Run {
-            lines: lines.collect(),
-            stderr,
-        }
+            .stderr(Stdio::piped());
+        command
     }
 }
 
@@ -194,6 +212,21 @@ pub(crate) struct ToolResult {
 }
 
 impl Run {
+    fn of(command: &mut Command) -> Self {
+        Self::finished(command.spawn().expect("the client starts"))
+    }
+
+    fn finished(child: Child) -> Self {
+        let (stdout, stderr) = finish(child);
+        let lines = stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("the client prints JSON lines"));
+        Self {
+            lines: lines.collect(),
+            stderr,
+        }
+    }
+
     /// In the order in which the calls ended, subagents included.
     pub(crate) fn tool_results(&self) -> Vec<ToolResult> {
         let blocks = |kind: &'static str| {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use super::api::{Block, Script, Turns};
+use super::api::{Block, Script, TASK, Turns};
 use super::client::{Mode, Run};
 use super::namespace::isolated;
 use super::project::Project;
@@ -69,7 +69,12 @@ impl Case {
             main: self.main.clone(),
             subagents: self.subagents.clone(),
         };
-        let run = client.run_with(self.args, &project, Mode::SkipPermissions, script);
+        let run = match self.name {
+            "escaped" => {
+                client.run_interrupted(&project, script, || project.state("j.txt").exists())
+            }
+            _ => client.run_with(self.args, &project, Mode::SkipPermissions, script),
+        };
         if self.name == "killed" {
             let script = Script {
                 main: vec![text("here again")],
@@ -159,6 +164,23 @@ fn cases() -> Vec<Case> {
                 &["f.txt"],
             )
         },
+        Case::new(
+            "stopped",
+            vec![
+                vec![Block::Call {
+                    tool: "Bash",
+                    input: json!({ "command": "./leave k.txt 1; sleep 60", "run_in_background": true }),
+                }],
+                vec![bash("sleep 2")],
+                vec![Block::Call {
+                    tool: "TaskStop",
+                    input: json!({ "task_id": TASK }),
+                }],
+                text("done"),
+            ],
+            &["k.txt"],
+        ),
+        Case::new("escaped", leave("./leave j.txt; sleep 60"), &["j.txt"]),
         Case::new(
             "interrupted",
             leave("./leave g.txt; kill -INT $PPID; sleep 5"),
