@@ -27,11 +27,13 @@ pub struct Schema {
     recommended: Vec<String>,
     /// In order, which is that of the faults.
     properties: Ordered<Self>,
+    #[serde(deserialize_with = "schema_or_boolean")]
     additional_properties: Option<Box<Self>>,
     items: Option<Box<Self>>,
     #[serde(rename = "enum")]
     allowed: Vec<Value>,
     any_of: Vec<Self>,
+    not: Option<Box<Self>>,
     minimum: Option<f64>,
     maximum: Option<f64>,
     format: Option<Format>,
@@ -39,8 +41,16 @@ pub struct Schema {
     description: Option<String>,
     #[serde(rename = "$schema")]
     _dialect: Option<String>,
+    #[serde(rename = "$id")]
+    _id: Option<String>,
+    #[serde(rename = "$comment")]
+    _comment: Option<String>,
     #[serde(rename = "title")]
     _title: Option<String>,
+    #[serde(rename = "default")]
+    _default: Option<Value>,
+    #[serde(rename = "examples")]
+    _examples: Vec<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -95,6 +105,20 @@ fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Er
     };
     let types = types.into_iter().map(Type::deserialize);
     types.collect::<Result<_, _>>().map_err(D::Error::custom)
+}
+
+/// `false` is the schema of keys that may not be there.
+fn schema_or_boolean<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<Schema>>, D::Error> {
+    let schema = match Value::deserialize(from)? {
+        Value::Bool(true) => return Ok(None),
+        Value::Bool(false) => Schema {
+            not: Some(Box::default()),
+            description: Some("a key that may be there".to_owned()),
+            ..Schema::default()
+        },
+        schema => Schema::deserialize(schema).map_err(D::Error::custom)?,
+    };
+    Ok(Some(Box::new(schema)))
 }
 
 /// A value that is not as its schema says, or is missing.
@@ -257,7 +281,7 @@ impl Schema {
             (Some(Format::DateTime), Value::String(text)) => clock::parse(text).is_some(),
             _ => true,
         };
-        let is_any = |schema: &Self| {
+        let fits = |schema: &Self| {
             let mut report = Report::default();
             self.check_at(schema, "", value, &mut report);
             report.faults.is_empty()
@@ -266,7 +290,8 @@ impl Schema {
             && (at.allowed.is_empty() || at.allowed.contains(value))
             && is_in_range
             && has_format
-            && (at.any_of.is_empty() || at.any_of.iter().any(is_any))
+            && (at.any_of.is_empty() || at.any_of.iter().any(fits))
+            && at.not.as_deref().is_none_or(|schema| !fits(schema))
     }
 
     fn has_type_of(&self, value: &Value) -> bool {
@@ -368,6 +393,19 @@ mod tests {
         check(time, json!({"t": "2026-01-10T14:30"}), &[]);
         check(time, json!({"t": ""}), &[]);
         check(time, json!({"t": "soon"}), &["`t` is \"soon\", not a time"]);
+    }
+
+    #[test]
+    fn further_keys_may_be_forbidden() {
+        let closed = |further: &str| {
+            format!(
+                r#"{{"$id": "x", "properties": {{"a": {{"default": 1}}}}, "additionalProperties": {further}}}"#
+            )
+        };
+        check(&closed("true"), json!({"b": 1}), &[]);
+        check(&closed("false"), json!({"a": 1}), &[]);
+        let fault = "`b` is 1, not a key that may be there";
+        check(&closed("false"), json!({"a": 1, "b": 1}), &[fault]);
     }
 
     #[test]
