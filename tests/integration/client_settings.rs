@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use crate::support::serve;
 use crate::support::{EVENTS, Sandbox, assert_has};
 
-const SETTINGS: &str = ".claude/statewarden.yaml";
 const CLIENT: &str = ".claude/settings.json";
 
 /// A project whose hooks are wired as `install` does it.
@@ -50,7 +49,7 @@ fn the_clients_settings_may_be_edited_around_our_entries() {
 
 /// The plugin is switched on by a key of the client's settings.
 #[test]
-fn an_agent_neither_switches_the_plugin_off_nor_takes_the_package_out() {
+fn an_agent_does_not_switch_the_plugin_off() {
     let sandbox = wired();
     let with = |plugin: &str| {
         let mut text: Value = serde_json::from_str(&sandbox.read(CLIENT)).unwrap();
@@ -70,28 +69,6 @@ fn an_agent_neither_switches_the_plugin_off_nor_takes_the_package_out() {
     let local = ".claude/settings.local.json";
     let off = r#"{"enabledPlugins":{"statewarden@a":false}}"#;
     sandbox.denied(&sandbox.write_event(local, off), "protected-file");
-    for (command, decision) in [
-        ("claude plugin disable statewarden@a", "protected-file"),
-        (
-            "claude plugin uninstall statewarden -s local",
-            "protected-file",
-        ),
-        (
-            "cd /tmp && npx -y claude plugins rm statewarden",
-            "protected-file",
-        ),
-        ("sudo npm uninstall -g statewarden", "protected-file"),
-        ("cargo uninstall statewarden", "protected-file"),
-        ("pip uninstall -y statewarden@0.1", "protected-file"),
-        ("cargo r -p statewarden -- status", "allow"),
-        ("claude plugin disable other@a", "allow"),
-        ("claude plugin list | grep statewarden", "allow"),
-        ("npm ls statewarden; npm uninstall left-pad", "allow"),
-        ("echo npm uninstall statewarden", "allow"),
-    ] {
-        let answer = sandbox.hook(&sandbox.bash_event(command));
-        assert_eq!(answer.decision(), decision, "{command}");
-    }
 }
 
 fn config_change(sandbox: &Sandbox, file: &str, source: &str) -> Value {
@@ -161,37 +138,6 @@ fn a_change_that_takes_the_hooks_out_is_held() {
     fs::write(&user, "{}").unwrap();
     let event = config_change(&sandbox, user.to_str().unwrap(), "user_settings");
     assert_has(&sandbox.hook(&event).stdout(), "this session keeps");
-}
-
-/// The command behind the edit is the user's to run.
-#[test]
-fn an_agent_does_not_take_the_hooks_out_by_their_own_command() {
-    let sandbox = wired();
-    sandbox.write("src/a", "");
-    for command in [
-        "statewarden uninstall",
-        "cd src && /usr/local/bin/statewarden uninstall --scope project",
-        "sh -c 'statewarden --project . uninstall'",
-        "statewarden uninstall --scope=project",
-        "./install.sh --uninstall",
-        "statewarden install --mode warn",
-        "statewarden --project . install --scope local --mode=warn",
-    ] {
-        sandbox.denied(&sandbox.bash_event(command), "protected-file");
-    }
-    for command in [
-        "statewarden uninstall --dry-run",
-        "statewarden install --mode warn --dry-run",
-        "statewarden install --scope local",
-        "statewarden uninstall --scope user",
-        "statewarden doctor",
-        "echo statewarden uninstall",
-    ] {
-        sandbox.hook(&sandbox.bash_event(command)).is_silent();
-    }
-    Sandbox::new()
-        .hook(&sandbox.bash_event("statewarden uninstall"))
-        .is_silent();
 }
 
 /// The hook fails open, or stops every call, without its program.
@@ -303,22 +249,6 @@ fn the_users_settings_are_kept_where_the_client_has_them() {
     uninstall(&sandbox, of_user).is_denied("protected-file");
 }
 
-/// Each of the client's files can switch all hooks off.
-#[test]
-fn hooks_are_not_switched_off_in_another_file() {
-    let sandbox = wired();
-    let local = ".claude/settings.local.json";
-    let off = "{\"disableAllHooks\": true}";
-    sandbox.denied(&sandbox.write_event(local, off), "protected-file");
-    let command = format!("echo '{off}' > {local}");
-    sandbox.denied(&sandbox.bash_event(&command), "protected-file");
-    // What the user has switched off stays so.
-    sandbox.write(local, off);
-    sandbox
-        .hook(&sandbox.edit_event(local, "{", "{\"model\": \"opus\", "))
-        .is_silent();
-}
-
 #[test]
 fn an_edit_that_drops_our_entries_is_refused() {
     let sandbox = wired();
@@ -417,97 +347,6 @@ fn an_edit_for_which_the_client_ignores_the_file_is_refused_by_its_key() {
 }
 
 #[test]
-fn settings_without_our_entries_are_free() {
-    let sandbox = Sandbox::new();
-    sandbox.write(CLIENT, "{\"hooks\": {\"Stop\": []}}");
-    for content in ["{}", "{", ""] {
-        sandbox
-            .hook(&sandbox.write_event(CLIENT, content))
-            .is_silent();
-        // One that cannot be read, and does not name us, may be mended.
-        sandbox.write(CLIENT, "{ // x\n}");
-        sandbox
-            .hook(&sandbox.write_event(".claude/settings.local.json", content))
-            .is_silent();
-    }
-}
-
-#[test]
-fn local_settings_that_hold_our_entries_are_guarded_alike() {
-    let sandbox = Sandbox::new();
-    sandbox.run("install --scope local").ends(0);
-    sandbox.denied(
-        &sandbox.write_event(".claude/settings.local.json", "{}"),
-        "protected-file",
-    );
-}
-
-#[test]
-fn our_own_files_are_closed_to_every_way_of_writing() {
-    let sandbox = wired();
-    sandbox.write(SETTINGS, "mode: enforce\n");
-    let own = sandbox.path(SETTINGS);
-    sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
-    for event in [
-        sandbox.write_event(SETTINGS, "mode: off\n"),
-        sandbox.edit_event(SETTINGS, "enforce", "off"),
-        sandbox.event("NotebookEdit", json!({ "notebook_path": own })),
-        sandbox.event("mcp__fs__write_file", json!({ "path": own })),
-        sandbox.event("mcp__fs__delete_file", json!({ "path": own })),
-        sandbox.event(
-            "mcp__fs__move_file",
-            json!({ "source": own, "destination": "/tmp/x" }),
-        ),
-        sandbox.bash_event("echo 'mode: off' > .claude/statewarden.yaml"),
-        sandbox.bash_event("sed -i s/enforce/off/ .claude/statewarden.yaml"),
-        sandbox.bash_event("rm .claude/statewarden.yaml"),
-        sandbox.bash_event("mv .claude/statewarden.yaml /tmp/"),
-        sandbox.bash_event("cp /tmp/x .claude/statewarden.local.yaml"),
-        sandbox.bash_event("rm -f .claude/statewarden/denies.jsonl"),
-        sandbox.bash_event("cd .claude && touch statewarden.local.yaml"),
-        sandbox.bash_event("truncate -s0 .claude/statewarden/events.jsonl"),
-        sandbox.write_event(".claude/../.claude/statewarden.yaml", "x"),
-        sandbox.write_event(".claude/Statewarden.yaml", "x"),
-    ] {
-        sandbox.denied(&event, "protected-file");
-    }
-    for command in [
-        "rm -rf .claude",
-        "mv .claude /tmp/x",
-        "rm -rf .claude/statewarden",
-    ] {
-        assert_ne!(
-            sandbox.hook(&sandbox.bash_event(command)).decision(),
-            "allow",
-            "{command}"
-        );
-    }
-    assert_eq!(sandbox.read(SETTINGS), "mode: enforce\n");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_to_our_own_files_is_no_way_in() {
-    let sandbox = Sandbox::new();
-    sandbox.write(SETTINGS, "mode: enforce\n");
-    std::os::unix::fs::symlink(".claude", sandbox.project().join("config")).unwrap();
-    std::os::unix::fs::symlink(SETTINGS, sandbox.project().join("innocent.yaml")).unwrap();
-    for event in [
-        sandbox.write_event("config/statewarden.yaml", "mode: off\n"),
-        sandbox.write_event("config/statewarden.local.yaml", "mode: off\n"),
-        sandbox.write_event("innocent.yaml", "mode: off\n"),
-        sandbox.bash_event("echo 'mode: off' > innocent.yaml"),
-        sandbox.bash_event("rm config/statewarden.yaml"),
-    ] {
-        sandbox.denied(&event, "protected-file");
-    }
-    // The link itself is nobody's.
-    sandbox
-        .hook(&sandbox.bash_event("rm innocent.yaml"))
-        .is_silent();
-}
-
-#[test]
 fn the_users_settings_are_where_the_client_has_them() {
     let mut sandbox = Sandbox::new();
     let config = sandbox.base().join("config").to_str().unwrap().to_owned();
@@ -564,7 +403,7 @@ fn linked_settings_of_the_client_are_judged_where_they_are() {
     );
     let local = ".claude/settings.local.json";
     for (to, code) in [
-        (SETTINGS, "protected-file"),
+        (".claude/statewarden.yaml", "protected-file"),
         (".devt/state/notes.md", "ad-hoc-name"),
     ] {
         symlink(sandbox.path(to), sandbox.project().join(local)).unwrap();
