@@ -146,10 +146,6 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         Step::Start(on) => step(on, transition::Step::Start, context)?,
         Step::Complete(Complete { on, report }) => {
             let report = report.as_deref();
-            // Where the phase is over already, too.
-            let checked =
-                report.map_or(Ok(()), |report| transition::check_report(on.phase, report));
-            checked.map_err(Error::msg)?;
             step(on, transition::Step::Complete { report }, context)?
         }
         Step::Skip(on) => step(on, transition::Step::Skip, context)?,
@@ -244,7 +240,11 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
         let own = on.phase.report();
         let (step, report) = match step {
             transition::Step::Complete { report } => {
-                let report = report.or(own.filter(|own| file.with_file_name(own).exists()));
+                let there = own.filter(|own| file.with_file_name(own).exists());
+                let report = match report {
+                    Some(report) => Some(report_named(report, on.phase, &file, context)?),
+                    None => there,
+                };
                 (transition::Step::Complete { report }, report)
             }
             step => (step, None),
@@ -285,6 +285,23 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
             changed => Ok((file, changed)),
         }
     })
+}
+
+/// The name of the phase's own report, which may be given by a path.
+fn report_named(
+    report: &str,
+    phase: Phase,
+    state: &Path,
+    context: &CliContext<'_>,
+) -> Result<&'static str> {
+    let phase_name = phase.as_str();
+    let Some(own) = phase.report() else {
+        bail!("phase `{phase_name}` has no report");
+    };
+    if report != own && Path::new(&context.absolute(report)) != state.with_file_name(own) {
+        bail!("the report of phase `{phase_name}` is `{own}`");
+    }
+    Ok(own)
 }
 
 /// The named session, else the newest unfinished one; its file and text.

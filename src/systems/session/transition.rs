@@ -36,21 +36,6 @@ pub struct Decision<'a> {
     pub inputs: &'a [String],
 }
 
-/// Whether a report is the phase's own.
-///
-/// # Errors
-/// It is not, or the phase has none.
-pub fn check_report(phase: Phase, report: &str) -> Result<(), String> {
-    match phase.report() {
-        Some(own) if own == report => Ok(()),
-        Some(own) => Err(format!(
-            "the report of phase `{}` is `{own}`",
-            phase.as_str()
-        )),
-        None => Err(format!("phase `{}` has no report", phase.as_str())),
-    }
-}
-
 /// The text after a step.
 ///
 /// # Errors
@@ -253,9 +238,6 @@ mod tests {
             apply(&text, Phase::Init, complete(None), at(1)),
             "already completed",
         );
-        let check_report = |phase| check_report(phase, "x.md").unwrap_err();
-        assert!(check_report(Phase::Research).contains("research-report.md"));
-        assert!(check_report(Phase::Quality).contains("has no report"));
         let text = apply(&text, Phase::Research, Step::Start, at(1)).unwrap();
         check_refused(
             apply(&text, Phase::Research, Step::Start, at(2)),
