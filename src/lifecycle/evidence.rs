@@ -124,7 +124,7 @@ impl GateLog {
 
     /// Whether the status in a `workflow.yaml` is of its present phase, and not left from the
     /// one before. Where nothing is known of the run, the file is believed.
-    fn speaks_of_phase(&self, project: &Project, run: &Workflow) -> bool {
+    pub fn speaks_of_phase(&self, project: &Project, run: &Workflow) -> bool {
         let Some(phase) = run.phase.as_deref() else {
             return true;
         };
@@ -168,7 +168,7 @@ impl GateLog {
         let records = self.records.iter().rev().filter(records_of);
         let mut since = records.take_while(|record| {
             let phase = record.phase.as_deref();
-            record.command.is_some() || phase.is_none_or(|phase| phases.contains(&phase))
+            phase.is_none_or(|phase| phases.contains(&phase))
         });
         since.find_map(|record| {
             let command = record.command.as_ref();
@@ -332,7 +332,8 @@ impl<'c> Evidence<'c> {
 /// and a test while a run of Agent Flow is active, leave one record each.
 pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
     let line = event.input.command.as_str();
-    let is_over = event.response.background_task_id.get().is_none();
+    let is_over = event.response.background_task_id.get().is_none()
+        && event.input.run_in_background.value() != true;
     if !matches!(event.tool(), Tool::Shell(_)) || !is_over {
         return;
     }

@@ -1,7 +1,7 @@
 //! Whether the exit status of a line is that of a command in it.
 
 use super::parse;
-use super::syntax::{Command, Job, Kind, Link, List, Pipeline, Sense};
+use super::syntax::{Command, Job, Kind, Link, List, Pipeline, Sense, Statement};
 
 /// The simple commands without which the line does not succeed, each with its words as far as
 /// they are literal: `cd x && cargo test 2>&1` has both, `cargo test || true` and
@@ -30,14 +30,14 @@ impl Reading {
             return;
         };
         for statement in before {
-            let others = statement.rest.iter().map(|(_, pipeline)| pipeline);
             self.note(&statement.first, Runs::Surely);
-            others.for_each(|pipeline| self.note(pipeline, Runs::Perhaps));
+            let others = statement.rest.iter();
+            others.for_each(|(link, pipeline)| self.note(pipeline, Runs::After(*link)));
         }
         let is_and = |(link, _): &(Link, Pipeline)| *link == Link::And;
         let counts = last.job == Job::Foreground && last.rest.iter().all(is_and);
         let others = last.rest.iter().map(|(_, pipeline)| pipeline);
-        for pipeline in std::iter::once(&last.first).chain(others) {
+        for (at, pipeline) in std::iter::once(&last.first).chain(others).enumerate() {
             let decisive = match pipeline.commands.as_slice() {
                 _ if !counts || pipeline.sense == Sense::Negated => &[],
                 commands if self.has_pipefail => commands,
@@ -45,7 +45,9 @@ impl Reading {
                 [] => &[],
             };
             decisive.iter().for_each(|command| self.of_command(command));
-            self.note(pipeline, Runs::Surely);
+            if at < last.rest.len() {
+                self.note(pipeline, Runs::Surely);
+            }
         }
     }
 
@@ -66,17 +68,29 @@ impl Reading {
         }
     }
 
+    /// The same for a statement that may not run.
+    fn note_nested(&mut self, statement: &Statement) {
+        self.note(&statement.first, Runs::After(Link::And));
+        let others = statement.rest.iter();
+        others.for_each(|(link, pipeline)| self.note(pipeline, Runs::After(*link)));
+    }
+
     /// What a pipeline changes for those behind it: `set -o pipefail` is one by itself.
     fn note(&mut self, pipeline: &Pipeline, runs: Runs) {
         for command in &pipeline.commands {
             let Kind::Simple(simple) = &command.kind else {
                 self.is_doubtful |= matches!(command.kind, Kind::Function { .. });
+                let nested = command.lists().into_iter().flatten();
+                nested.for_each(|statement| self.note_nested(statement));
                 continue;
             };
             let words = simple.words.iter().filter_map(|word| word.literal());
             let words: Vec<String> = words.collect();
-            self.is_doubtful |= words.first().is_some_and(|name| name == "trap");
-            let is_set = words.first().is_some_and(|name| name == "set");
+            let name = words.first().map_or("", String::as_str);
+            let is_alone = pipeline.commands.len() == 1;
+            self.is_doubtful |= name == "trap"
+                || is_alone && ends_well(name, words.get(1..).unwrap_or_default(), runs);
+            let is_set = name == "set";
             let option = words.iter().position(|word| word == "pipefail");
             let Some(sign) = option
                 .and_then(|at| words.get(at.checked_sub(1)?))
@@ -86,17 +100,28 @@ impl Reading {
             };
             match (sign.starts_with('-'), runs) {
                 (false, _) => self.has_pipefail = false,
-                (true, Runs::Surely) if pipeline.commands.len() == 1 => self.has_pipefail = true,
+                (true, Runs::Surely) if is_alone => self.has_pipefail = true,
                 (true, _) => {}
             }
         }
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Runs {
     Surely,
-    Perhaps,
+    After(Link),
+}
+
+/// Whether a command ends the shell, and perhaps not with a failure.
+fn ends_well(name: &str, args: &[String], runs: Runs) -> bool {
+    match (name, args.first()) {
+        ("exec", command) => command.is_some(),
+        ("exit" | "return", Some(status)) => status.parse() == Ok(0),
+        // The status is that of the command before.
+        ("exit" | "return", None) => runs != Runs::After(Link::Or),
+        _ => false,
+    }
 }
 
 #[cfg(test)]

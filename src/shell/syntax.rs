@@ -177,6 +177,27 @@ pub(super) struct Parameter {
     pub(super) operands: [Word; 2],
 }
 
+impl Command {
+    /// The lists that it runs in this shell.
+    pub(super) fn lists(&self) -> Vec<&List> {
+        match &self.kind {
+            Kind::Group(list) | Kind::Arithmetic(_, list) => vec![list],
+            Kind::If { arms, otherwise } => {
+                let arms = arms.iter().flat_map(|(condition, body)| [condition, body]);
+                arms.chain(otherwise).collect()
+            }
+            Kind::While {
+                condition, body, ..
+            } => vec![condition, body],
+            Kind::For { body, .. } => vec![body],
+            Kind::Case { arms, .. } => arms.iter().map(|arm| &arm.body).collect(),
+            Kind::Simple(_) | Kind::Subshell(_) | Kind::Test(_) | Kind::Function { .. } => {
+                Vec::new()
+            }
+        }
+    }
+}
+
 impl Word {
     pub(super) fn quoted(text: impl Into<String>) -> Self {
         Self {

@@ -110,7 +110,13 @@ impl System for Devt {
         let outcome = match (unread, why.clone()) {
             (Some(name), Some(why)) => FileOutcome::new(name, Err(why)),
             _ => {
-                let outcome = gate::on_agent_end(&workflow, &artifact, &judged);
+                let mut outcome = gate::on_agent_end(&workflow, &artifact, &judged);
+                let run = gate::read_workflow(&workflow, "workflow.yaml");
+                if let Ok(change) = &mut outcome
+                    && !files.speaks_of_phase(&run)
+                {
+                    gate::comes_from_pending(change);
+                }
                 FileOutcome::new("workflow.yaml", outcome)
             }
         };

@@ -1,7 +1,7 @@
 //! What a system may ask about the files of a site.
 
 use crate::settings::model::EvidenceMode;
-use crate::systems::workflow::Proof;
+use crate::systems::workflow::{Proof, Workflow};
 
 /// The files of a site or of a `gate_dir`, by their path below it.
 pub trait Files {
@@ -33,6 +33,11 @@ pub trait Files {
     /// The last test command that passed while the run in a file was in one of these phases.
     fn passed_test(&self, _run: &str, _phases: &[&str]) -> Option<Proof> {
         None
+    }
+
+    /// Whether the status in a run's file is of its present phase.
+    fn speaks_of_phase(&self, _run: &Workflow) -> bool {
+        true
     }
 
     /// Why a file is not the work of the agent that ends, in the workflow that began then

@@ -19,6 +19,8 @@ pub struct Input<'b> {
     #[serde(borrow)]
     pub command: Text<'b>,
     #[serde(borrow)]
+    pub run_in_background: Raw<'b>,
+    #[serde(borrow)]
     pub subagent_type: Text<'b>,
     /// The report that an agent hands back.
     #[serde(borrow)]

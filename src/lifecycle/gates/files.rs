@@ -146,6 +146,10 @@ impl Files for ReadSet<'_> {
         self.files.passed_test(run, phases)
     }
 
+    fn speaks_of_phase(&self, run: &Workflow) -> bool {
+        self.files.speaks_of_phase(run)
+    }
+
     fn left_over(&self, name: &str, begun: Option<&str>) -> Option<String> {
         self.files.left_over(name, begun)
     }

@@ -22,7 +22,7 @@ use crate::store::make_own_folder;
 use crate::store::replace::make_dir;
 use crate::systems::declared;
 use crate::systems::system::{AgentEvent, ClosedGate, Effects, Files};
-use crate::systems::workflow::Proof;
+use crate::systems::workflow::{Proof, Workflow};
 
 /// A system's state around an event, looked for when the system first asks for it.
 pub struct GateScope<'c> {
@@ -284,6 +284,18 @@ impl Files for GateScope<'_> {
         let log = evidence.log();
         log.last_command(evidence.project, &file, gate, since)
             .cloned()
+    }
+
+    fn speaks_of_phase(&self, run: &Workflow) -> bool {
+        let (Some(evidence), Some(dir)) = (self.evidence, self.dir()) else {
+            return true;
+        };
+        let file = display_path(evidence.project, &dir.join(&run.file));
+        let run = Workflow {
+            file,
+            ..run.clone()
+        };
+        evidence.log().speaks_of_phase(evidence.project, &run)
     }
 
     fn left_over(&self, name: &str, begun: Option<&str>) -> Option<String> {

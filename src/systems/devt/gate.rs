@@ -183,6 +183,13 @@ pub fn has_just_begun(run: &mut Workflow) {
     }
 }
 
+/// The same for what an agent's end does in such a phase.
+pub fn comes_from_pending(change: &mut StateChange) {
+    for moved in &mut change.moves {
+        moved.from = GateStatus::Pending;
+    }
+}
+
 fn goes_on(phase: &str) -> String {
     format!("continue phase `{phase}` (no status yet)")
 }

@@ -99,6 +99,9 @@ fn a_verification_needs_a_test_that_passed() {
         let mut background = ran(stage, "PostToolUse", "cargo test");
         background["tool_response"]["backgroundTaskId"] = "b1".into();
         stage.hook(&background);
+        let mut unnamed = ran(stage, "PostToolUse", "cargo test");
+        unnamed["tool_input"]["run_in_background"] = true.into();
+        stage.hook(&unnamed);
         let records = stage.gates();
         let commands = records.iter().filter(|record| record["kind"] == "command");
         assert_eq!(
@@ -181,6 +184,7 @@ fn a_verification_needs_a_test_that_passed() {
     stage.hook(&ran(&stage, "PostToolUse", "cargo test"));
     stage.play("Loid", "built");
     stage.play("Lawliet", APPROVED);
+    stage.hook(&ran(&stage, "PostToolUse", "cargo test"));
     stage.play("Alphonse", VERIFIED);
     assert!(stage.skipped().contains("no test command"));
     stage.start("Alphonse", "v-2");
@@ -374,6 +378,8 @@ fn a_verdict_is_turned_over_by_its_judge_alone() {
     assert_eq!(devt_status(&stage), "implement pending");
     implement(&stage, "p-2");
     assert_eq!(devt_status(&stage), "implement passed");
+    // What the phase before left is not where this one comes from.
+    assert_eq!(stage.gates().pop().unwrap()["from"], "pending");
     stage.run("update phase=review").ends(0);
     assert_eq!(devt_status(&stage), "review pending");
     stage.hook(&stage.event_of("SessionStart"));
