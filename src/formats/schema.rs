@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::brief;
@@ -109,14 +110,14 @@ fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Er
 
 /// `false` is the schema of keys that may not be there.
 fn schema_or_boolean<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<Schema>>, D::Error> {
-    let schema = match Value::deserialize(from)? {
-        Value::Bool(true) => return Ok(None),
-        Value::Bool(false) => Schema {
+    let schema = match <&RawValue>::deserialize(from)?.get() {
+        "true" => return Ok(None),
+        "false" => Schema {
             not: Some(Box::default()),
             description: Some("a key that may be there".to_owned()),
             ..Schema::default()
         },
-        schema => Schema::deserialize(schema).map_err(D::Error::custom)?,
+        schema => serde_json::from_str(schema).map_err(D::Error::custom)?,
     };
     Ok(Some(Box::new(schema)))
 }
