@@ -153,7 +153,27 @@ impl Verb {
             Self::Flow(_) => "flow",
             Self::DeepDive(_) => "deep-dive",
             Self::Session(_) => "session",
-            _ => return None,
+            Self::Hook
+            | Self::Check(_)
+            | Self::Explain(_)
+            | Self::Audit(_)
+            | Self::History
+            | Self::Log(_)
+            | Self::Status
+            | Self::Statusline
+            | Self::Verify(_)
+            | Self::Groups(_)
+            | Self::Agentmux(_)
+            | Self::Denies(_)
+            | Self::Stuck
+            | Self::Contract(_)
+            | Self::Replay(_)
+            | Self::Install(_)
+            | Self::Uninstall(_)
+            | Self::Config
+            | Self::Doctor
+            | Self::Completions { .. }
+            | Self::Man => return None,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The pipeline: stdin → event → targets → claims → decision → effects → reply.
+//! The pipeline: stdin → event → targets → claims → decision → record → reply.
 //!
 //! Failure policy: what cannot be read is denied when its bytes name a
 //! governed place, and let through with a word on stderr when they do not;

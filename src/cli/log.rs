@@ -14,7 +14,7 @@ use super::{Answer, CliContext, number};
 use crate::base::path;
 use crate::recorder::changes::{self, ChangeRecord, Outcome};
 use crate::recorder::contents::Contents;
-use crate::recorder::entry::{Act, BlobId};
+use crate::recorder::entry::{BlobId, ChangeKind};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -90,9 +90,9 @@ fn say_record(record: &ChangeRecord, page: &mut Page<'_>) {
     let path = page.context.project.main.relative(&record.path);
     let path = path.unwrap_or(&record.path);
     let act = match record.act {
-        Act::Create => "created",
-        Act::Change => "changed",
-        Act::Remove => "removed",
+        ChangeKind::Create => "created",
+        ChangeKind::Change => "changed",
+        ChangeKind::Remove => "removed",
     };
     let size = record.size.map_or("-".to_owned(), output::size);
     // The removal half of a rename that was undone breaks no rule itself.

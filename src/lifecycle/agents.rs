@@ -174,7 +174,7 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         // The gates are not in that folder. At worst the run's second event moves them again.
         Err(error) => {
             context.warn_about("runs.json", Err(error));
-            let (effects, counted) = settle_end(context, event, &ending, &plan);
+            let (effects, counted) = apply_end(context, event, &ending, &plan);
             append_gates(context, effects.records);
             answer_end(context, event, counted)
         }
@@ -215,8 +215,8 @@ fn count_end(
     if ending.told_by == ToldBy::Stop && runs.was_sent_back(event.session(), id) {
         ending.told_by = ToldBy::SecondStop;
     }
-    let (effects, counted) = settle_end(context, event, &ending, plan);
-    // Where nothing could be written, the run's second event is another chance.
+    let (effects, counted) = apply_end(context, event, &ending, plan);
+    // Where a file could not be written, the run's second event is another chance.
     if matches!(counted, Counted::Now(_)) && !id.is_empty() && !effects.has_failed {
         runs.count(event.session(), id);
         // The gate has moved; at worst the run's second event moves it again.
@@ -226,7 +226,7 @@ fn count_end(
     counted
 }
 
-fn settle_end(
+fn apply_end(
     context: &Context<'_>,
     event: &Event<'_>,
     ending: &AgentResult,

@@ -3,22 +3,22 @@
 //! A system says purely what a moment leads to; here is what stands around
 //! that: the nearest directory, the lock, the replacement, the record.
 
+mod commit;
 mod files;
 mod record;
 mod scope;
-mod settle;
 
 use std::io;
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
+use self::commit::commit;
+pub use self::commit::write_through;
 use self::files::ReadSet;
 pub use self::files::{SiteFiles, SiteRuns, nearest};
 pub use self::record::{About, GateRecord};
 pub use self::scope::GateScope;
-use self::settle::settle;
-pub use self::settle::write_through;
 use crate::base::disk::bounded_read;
 use crate::base::path;
 use crate::base::warn;
@@ -163,7 +163,7 @@ impl<'a> Plan<'a> {
         let mut effects = GateEffects::default();
         for state in &self.states {
             let replan = || state.around.plan(&self.moment, self.now);
-            for Applied { file, outcome } in settle(state, &replan) {
+            for Applied { file, outcome } in commit(state, &replan) {
                 let record = self.record(state, &file, project, about);
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();

@@ -1,12 +1,12 @@
-//! Who made a change, and what is done about it: pure, and the first row of the
-//! table that fits decides.
+//! Who made a change, and what is done about it: pure. The first line of the table in
+//! `docs/recorder.md` that fits decides.
 
 use crate::contract::denial::DenyCode;
-use crate::recorder::entry::Act;
+use crate::recorder::entry::ChangeKind;
 
-/// What is known of a change. What takes a look at the disk is asked when a row needs it.
+/// What is known of a change. What takes a look at the disk is asked when it is needed.
 pub struct Case<'a> {
-    pub act: Act,
+    pub act: ChangeKind,
     /// The calls that can have made it.
     pub candidates: &'a [Candidate],
     /// What is wrong with the name, whoever made it.
@@ -55,7 +55,7 @@ pub enum Tracked {
 
 /// What is decided about a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct Attribution {
     pub verdict: Verdict,
     /// The candidate that made it.
     pub by: Option<usize>,
@@ -101,43 +101,42 @@ impl Verdict {
 }
 
 /// Whether a code is about the name alone, so that it holds for every actor.
-fn is_about_name(code: DenyCode) -> bool {
+fn is_of_the_name(code: DenyCode) -> bool {
     use DenyCode::{AdHocName, PathEscape, UndeclaredDirectory};
     matches!(code, AdHocName | UndeclaredDirectory | PathEscape)
 }
 
-/// The numbers are those of the table's rows.
-pub fn decide(case: &Case<'_>) -> Decision {
+/// Decides about one change.
+pub fn decide(case: &Case<'_>) -> Attribution {
     let all = case.candidates;
     if all.is_empty() {
-        return outside(case); // 1
+        return outside(case);
     }
     let wrote = all.iter().position(|one| one.tie == Tie::Wrote);
     if let Some(writer) = wrote {
-        return accept(Some(writer), true); // 2
+        return accept(Some(writer), true);
     }
     let only = (all.len() == 1).then_some(0);
     let named = only_one(all, |one| one.tie == Tie::Names);
     let legal = all.iter().filter(|one| one.code.is_none()).count();
     if legal == all.len() {
-        return accept(only.or(named), only.is_some()); // 4
+        return accept(only.or(named), only.is_some());
     }
     match (legal, named) {
-        (0, _) => judge(case, all, only),
-        // 7
+        (0, _) => decide_illegal(case, all, only),
         (_, Some(named)) if all[named].code.is_some() => {
-            judge(case, &all[named..=named], Some(named))
+            decide_illegal(case, &all[named..=named], Some(named))
         }
         (_, named) => accept(named, false),
     }
 }
 
-/// What none of the candidates was allowed to do. `by` is the only one.
-fn judge(case: &Case<'_>, candidates: &[Candidate], by: Option<usize>) -> Decision {
+/// What none of these candidates was allowed to do; `by` is the one that made it.
+fn decide_illegal(case: &Case<'_>, candidates: &[Candidate], by: Option<usize>) -> Attribution {
     let Some(code) = candidates.iter().find_map(|one| one.code) else {
         return accept(by, by.is_some());
     };
-    let decided = |verdict, certain| Decision {
+    let decided = |verdict, certain| Attribution {
         verdict,
         by,
         certain,
@@ -149,17 +148,15 @@ fn judge(case: &Case<'_>, candidates: &[Candidate], by: Option<usize>) -> Decisi
     use DenyCode::{BulkRemoval, EphemeralName, IllegalTransition, MalformedContent, ProgramOwned};
     let is_bad_name = candidates
         .iter()
-        .all(|one| one.code.is_some_and(is_about_name));
+        .all(|one| one.code.is_some_and(is_of_the_name));
     let by_owner = candidates.iter().any(|one| one.owning_program);
     match (case.act, code) {
-        // 5, 6
-        (Act::Change, ProgramOwned) if (case.has_grown)() => return accept(by, true),
+        (ChangeKind::Change, ProgramOwned) if (case.has_grown)() => return accept(by, true),
         (_, ProgramOwned | BulkRemoval) if by_owner => return accept(by, true),
-        // 8
         (_, EphemeralName) => return accept(by, true),
         _ => {}
     }
-    // 3: what is not in version control did not come from it.
+    // What is not in version control did not come from it.
     let tracked = (case.tracked)();
     let by_version_control = candidates.iter().any(|one| one.version_control);
     let is_checked_out = match (is_bad_name, by_version_control) {
@@ -175,26 +172,26 @@ fn judge(case: &Case<'_>, candidates: &[Candidate], by: Option<usize>) -> Decisi
     }
     let alone = by.is_some() && candidates.iter().all(|one| one.may_be_alone);
     match (case.act, code) {
-        (Act::Create, _) if is_bad_name && (case.was_renamed)() => {
-            decided(Verdict::RenameBack(code), true) // 9
+        (ChangeKind::Create, _) if is_bad_name && (case.was_renamed)() => {
+            decided(Verdict::RenameBack(code), true)
         }
-        (Act::Create, _) if is_bad_name => decided(Verdict::MoveAway(code), true), // 10
-        (Act::Create, MalformedContent | IllegalTransition | ProgramOwned) => {
-            tell(Because::NothingLost) // 12
+        (ChangeKind::Create, _) if is_bad_name => decided(Verdict::MoveAway(code), true),
+        (ChangeKind::Create, MalformedContent | IllegalTransition | ProgramOwned) => {
+            tell(Because::NothingLost)
         }
         // It was there before.
         _ if is_bad_name => tell(Because::NothingLost),
-        _ if alone => decided(Verdict::PutBack(code), true), // 11, 13
+        _ if alone => decided(Verdict::PutBack(code), true),
         _ => tell(Because::NotCertain),
     }
 }
 
 /// What happened while no call ran is nobody's fault, but a stray is told once.
-fn outside(case: &Case<'_>) -> Decision {
+fn outside(case: &Case<'_>) -> Attribution {
     let stray = case
         .name
-        .filter(|code| case.act == Act::Create && is_about_name(*code));
-    Decision {
+        .filter(|code| case.act == ChangeKind::Create && is_of_the_name(*code));
+    Attribution {
         verdict: stray.map_or(Verdict::Accept, |code| {
             Verdict::Tell(code, Because::NoCallRan)
         }),
@@ -203,8 +200,8 @@ fn outside(case: &Case<'_>) -> Decision {
     }
 }
 
-fn accept(by: Option<usize>, certain: bool) -> Decision {
-    Decision {
+fn accept(by: Option<usize>, certain: bool) -> Attribution {
+    Attribution {
         verdict: Verdict::Accept,
         by,
         certain,
@@ -246,9 +243,9 @@ mod tests {
         let candidates: Vec<Candidate> = candidates.iter().map(|one| candidate(one)).collect();
         let case = Case {
             act: match act.split(' ').next() {
-                Some("create") => Act::Create,
-                Some("change") => Act::Change,
-                _ => Act::Remove,
+                Some("create") => ChangeKind::Create,
+                Some("change") => ChangeKind::Change,
+                _ => ChangeKind::Remove,
             },
             candidates: &candidates,
             name: act.split(' ').find_map(DenyCode::parse),
@@ -260,7 +257,7 @@ mod tests {
             },
             was_renamed: &|| has("renamed"),
         };
-        let Decision {
+        let Attribution {
             verdict,
             by,
             certain,
@@ -284,19 +281,19 @@ mod tests {
     #[test]
     fn every_row_decides_what_it_should_and_nothing_else() {
         let table: &[(&str, &[&str], &str)] = &[
-            // 1: nobody is accused of what came while no call ran.
+            // Nobody is accused of what came while no call ran.
             ("create ad-hoc-name", &[], "tell NoCallRan -"),
             ("create wrong-writer", &[], "accept -"),
             ("change ad-hoc-name", &[], "accept -"),
             ("remove", &[], "accept -"),
-            // 2: a file tool's own write, whatever ran beside it.
+            // A file tool's own write, whatever ran beside it.
             ("change", &["wrong-writer alone", "legal wrote"], "accept 1"),
             (
                 "change",
                 &["wrong-writer alone", "wrong-writer names"],
                 "tell NotCertain - ?",
             ),
-            // 3: version control, where the entry came from it.
+            // Version control, where the entry came from it.
             (
                 "change",
                 &["wrong-writer alone git"],
@@ -320,15 +317,15 @@ mod tests {
                 "tell VersionControl 0",
             ),
             ("change", &["legal git"], "accept 0"),
-            // 4: legal for everyone.
+            // Legal for everyone.
             ("create", &["legal"], "accept 0"),
             ("create", &["legal", "legal"], "accept - ?"),
             ("create", &["legal", "legal names"], "accept 1 ?"),
-            // 5: an append-only log.
+            // An append-only log.
             ("change grown", &["program-owned alone"], "accept 0"),
             ("change", &["program-owned alone"], "put back 0"),
             ("change grown", &["wrong-writer alone"], "put back 0"),
-            // 6: the system's own program, and only that.
+            // The system's own program, and only that.
             ("create", &["program-owned owner"], "accept 0"),
             ("change", &["program-owned alone owner"], "accept 0"),
             ("remove", &["bulk-removal alone owner"], "accept 0"),
@@ -338,7 +335,7 @@ mod tests {
                 "tell OwningProgram 0",
             ),
             ("create", &["ad-hoc-name owner"], "tell OwningProgram 0"),
-            // 7: innocent until shown.
+            // Innocent until shown.
             ("change", &["legal", "wrong-writer alone"], "accept - ?"),
             (
                 "change",
@@ -360,9 +357,9 @@ mod tests {
                 &["legal", "wrong-writer names"],
                 "tell NotCertain 1 ?",
             ),
-            // 8: commands may.
+            // Commands may.
             ("create", &["ephemeral-name alone"], "accept 0"),
-            // 9, 10: bad names, whoever made them.
+            // Bad names, whoever made them.
             ("create renamed", &["ad-hoc-name alone"], "rename back 0"),
             ("create renamed", &["wrong-writer alone"], "put back 0"),
             ("create", &["ad-hoc-name"], "move away 0"),
@@ -374,10 +371,10 @@ mod tests {
                 "tell NotCertain - ?",
             ),
             ("change", &["ad-hoc-name alone"], "tell NothingLost 0"),
-            // 11
+            // Several removals at once.
             ("remove", &["bulk-removal alone"], "put back 0"),
             ("remove", &["bulk-removal"], "tell NotCertain 0 ?"),
-            // 12
+            // Nothing was lost by it.
             ("create", &["malformed-content alone"], "tell NothingLost 0"),
             (
                 "create",
@@ -385,7 +382,7 @@ mod tests {
                 "tell NothingLost 0",
             ),
             ("create", &["program-owned alone"], "tell NothingLost 0"),
-            // 13
+            // One call alone, or not.
             ("create", &["wrong-writer alone"], "put back 0"),
             ("change", &["malformed-content alone"], "put back 0"),
             ("change", &["protected-file alone"], "put back 0"),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::log::append::LogFile;
 use crate::log::record::{LogLine, shorten};
-use crate::recorder::entry::{Act, BlobId};
+use crate::recorder::entry::{BlobId, ChangeKind};
 
 /// What was decided about a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct ChangeRecord {
     pub ts: String,
     /// Absolute.
     pub path: String,
-    pub act: Act,
+    pub act: ChangeKind,
     /// An agent's name, `main`, or `statewarden`; none where nobody can be named.
     pub actor: Option<String>,
     pub tool: Option<String>,

@@ -159,7 +159,7 @@ impl State {
 /// What happened to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Act {
+pub enum ChangeKind {
     Create,
     Change,
     Remove,
@@ -181,11 +181,11 @@ pub struct Change {
 }
 
 impl Change {
-    pub fn act(&self) -> Act {
+    pub fn act(&self) -> ChangeKind {
         match (&self.before, &self.after) {
-            (None, _) => Act::Create,
-            (Some(_), Some(_)) => Act::Change,
-            (Some(_), None) => Act::Remove,
+            (None, _) => ChangeKind::Create,
+            (Some(_), Some(_)) => ChangeKind::Change,
+            (Some(_), None) => ChangeKind::Remove,
         }
     }
 

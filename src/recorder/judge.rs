@@ -12,7 +12,7 @@ use crate::guard::decision::{self, Call, Channel};
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::recorder::contents::Contents;
-use crate::recorder::entry::{Act, Change, Kind, State};
+use crate::recorder::entry::{Change, ChangeKind, Kind, State};
 use crate::systems::own;
 use crate::systems::system::PriorText;
 
@@ -148,8 +148,8 @@ impl<'a, 's> Judged<'a, 's> {
 fn act(change: &Change) -> target::Act {
     let kind = change.after.or(change.before).map(|state| state.kind);
     match (change.act(), kind) {
-        (Act::Remove, Some(Kind::Dir)) => target::Act::RemoveTree,
-        (Act::Remove, _) => target::Act::Remove,
+        (ChangeKind::Remove, Some(Kind::Dir)) => target::Act::RemoveTree,
+        (ChangeKind::Remove, _) => target::Act::Remove,
         (_, Some(Kind::Dir)) => target::Act::MakeDir,
         (_, Some(Kind::Link)) => target::Act::Link,
         _ => target::Act::Write,

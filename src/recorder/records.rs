@@ -12,7 +12,7 @@ use crate::log::redact;
 use crate::recorder::changes::{self, ChangeRecord, Outcome};
 use crate::recorder::entry::{Change, State};
 use crate::recorder::mediate::{Recorder, warn_on_error};
-use crate::recorder::settle::{Plan, Settling, finding, hearers};
+use crate::recorder::plan::{Plan, Planner, finding, hearers};
 use crate::recorder::step::{Findings, Known, Step};
 use crate::recorder::telling::{Done, Finding};
 use crate::recorder::undo::Refused;
@@ -24,7 +24,7 @@ const RECENT: u64 = 64 << 10;
 
 impl Recorder<'_> {
     /// Decides about changes and carries it out; those that wait stay for a later look.
-    pub(super) fn settle(
+    pub(super) fn carry_out(
         &self,
         locked: &Locked<'_>,
         step: &Step<'_>,
@@ -33,8 +33,8 @@ impl Recorder<'_> {
         mut waiting: Vec<Change>,
         ripe: &[Change],
     ) -> io::Result<Findings> {
-        let settling = Settling::new(self, &known.contents, windows, ripe);
-        let plans = settling.plan(&known.index);
+        let planner = Planner::new(self, &known.contents, windows, ripe);
+        let plans = planner.plan(&known.index);
         if plans.iter().any(Plan::acts) {
             // What a kill leaves undone is found in the index again.
             known.index.set_pending([&waiting, ripe].concat());
@@ -47,7 +47,7 @@ impl Recorder<'_> {
                 continue;
             }
             let done = match plan.acts() {
-                true => settling.carry_out(plan, &mut known.index, step.session),
+                true => planner.take_back(plan, &mut known.index, step.session),
                 false => Ok(Done::Left(None)),
             };
             // A later look may still take it back.

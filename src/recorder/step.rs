@@ -198,7 +198,7 @@ impl Recorder<'_> {
         let open = known.index.pending().to_vec().into_iter().chain(changes);
         let (waiting, ripe): (Vec<Change>, Vec<Change>) =
             open.partition(|change| self.is_awaited(change, &windows));
-        let findings = self.settle(locked, step, &mut known, &windows, waiting, &ripe)?;
+        let findings = self.carry_out(locked, step, &mut known, &windows, waiting, &ripe)?;
         replace::overwrite_start(&locked.dir().join(LOOKED), &self.nanos().to_be_bytes())?;
         self.finish(locked.dir(), &step.closing, &windows)?;
         Ok(findings)

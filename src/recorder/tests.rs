@@ -13,7 +13,7 @@ use crate::base::env::Env;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::recorder::changes::{ChangeRecord, Outcome};
-use crate::recorder::entry::Act;
+use crate::recorder::entry::ChangeKind::{self, Create};
 use crate::recorder::mediate::Recorder;
 use crate::recorder::places::Around;
 use crate::recorder::telling::{Done, Finding, Hearer, MadeBy};
@@ -181,7 +181,7 @@ impl Scene {
     }
 
     #[track_caller]
-    fn is_recorded(&self, name: &str, act: Act, actor: Option<&str>, outcome: Outcome) {
+    fn is_recorded(&self, name: &str, act: ChangeKind, actor: Option<&str>, outcome: Outcome) {
         let path = self.path(name);
         let changes = self.changes();
         let found = changes
@@ -244,7 +244,7 @@ fn a_stray_is_moved_away_and_told() {
         scene.archived(),
         [("notes.md".to_owned(), "mine".to_owned())]
     );
-    scene.is_recorded("notes.md", Act::Create, Some("main"), Outcome::Undone);
+    scene.is_recorded("notes.md", Create, Some("main"), Outcome::Undone);
     scene.is_quiet();
     // The next one of the session lies beside it.
     scene.run("main", "python3 x.py", |scene| {
@@ -266,10 +266,10 @@ fn legal_changes_are_recorded_and_stay() {
     });
     assert_eq!(told, []);
     for (name, act) in [
-        ("plan.md", Act::Change),
-        ("spec.md", Act::Remove),
-        ("scratchpad.md", Act::Create),
-        ("probe-failures.jsonl", Act::Change),
+        ("plan.md", ChangeKind::Change),
+        ("spec.md", ChangeKind::Remove),
+        ("scratchpad.md", Create),
+        ("probe-failures.jsonl", ChangeKind::Change),
     ] {
         scene.is_recorded(name, act, Some("main"), Outcome::Allowed);
     }
@@ -378,7 +378,7 @@ fn a_legal_file_under_a_bad_name_is_renamed_back() {
     );
     assert_eq!(scene.read("plan.md").as_deref(), Some("# Plan\n"));
     assert_eq!(scene.read("old-plan.txt"), None);
-    scene.is_recorded("plan.md", Act::Remove, Some("main"), Outcome::Undone);
+    scene.is_recorded("plan.md", ChangeKind::Remove, Some("main"), Outcome::Undone);
     scene.is_quiet();
 }
 
@@ -417,7 +417,7 @@ fn a_change_waits_for_the_end_of_its_call() {
     assert_eq!(scene.read("workflow.yaml").as_deref(), Some(WORKFLOW));
     scene.is_recorded(
         "workflow.yaml",
-        Act::Change,
+        ChangeKind::Change,
         Some("programmer"),
         Outcome::Undone,
     );
@@ -470,7 +470,7 @@ fn the_first_look_and_calls_without_a_window_accuse_nobody() {
         doing: runs("make"),
     };
     assert_eq!(scene.end(&call), []);
-    scene.is_recorded("other.md", Act::Create, None, Outcome::Allowed);
+    scene.is_recorded("other.md", Create, None, Outcome::Allowed);
     // A second end of one call finds the work done.
     let call = scene.begin("main", "make");
     scene.write("third.md", "x");
@@ -491,7 +491,7 @@ fn what_the_program_writes_itself_is_its_own() {
     assert_eq!(scene.end(&call), []);
     scene.is_recorded(
         "workflow.yaml",
-        Act::Change,
+        ChangeKind::Change,
         Some("statewarden"),
         Outcome::Allowed,
     );

@@ -19,7 +19,7 @@ use crate::store::{modified, rename, replace};
 /// What is taken back, where.
 pub struct Undo<'a> {
     pub site: &'a Site<'a>,
-    pub ring: Archive,
+    pub archive: Archive,
     /// The entry's name in the site.
     pub name: &'a str,
     pub path: &'a Path,
@@ -131,7 +131,7 @@ impl Undo<'_> {
             reason: self.reason,
             when_changed: WhenChanged::Move,
         };
-        self.ring
+        self.archive
             .set_aside(locked, self.now, self.session, &item, how)
     }
 }

@@ -1,4 +1,4 @@
-//! Simple commands: assignments, functions, and which program a name stands for.
+//! What a command name stands for: a function, a builtin, a wrapper, a program.
 
 use std::rc::Rc;
 

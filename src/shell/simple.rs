@@ -1,4 +1,4 @@
-//! Simple commands of Bash: assignments, words, redirections (Bash manual, "Simple Commands").
+//! Running a simple command of Bash: assignments, words, redirections (Bash manual, "Simple Commands").
 
 use std::cell::OnceCell;
 use std::rc::Rc;

@@ -11,34 +11,34 @@ use crate::base::target::Act;
 enum Rule {
     /// Every operand.
     Each(Act),
-    /// The values of these options.
-    Option(Act, &'static str),
+    /// The values of these options. But for `sort` the program may write more.
+    Values(Act, &'static str),
     /// The operand at this place.
     Operand(usize),
     /// Every operand, where one of these options is given.
     With(&'static str),
-    /// Every operand behind the subcommand, unless one of these options is given.
+    /// Every operand, unless one of these options is given.
     Without(&'static str),
     Run(fn(&mut Shell<'_>, &Args<'_>)),
     /// With a syntax of its own.
     Raw(fn(&mut Shell<'_>, &[Field]) -> Ran),
 }
 
-struct Writer {
+struct Program {
     options: Options,
     rule: Rule,
 }
 
-const fn row(short: &'static str, long: &'static str, rule: Rule) -> Option<Writer> {
-    Some(Writer {
+const fn row(short: &'static str, long: &'static str, rule: Rule) -> Option<Program> {
+    Some(Program {
         options: Options::of(short, long),
         rule,
     })
 }
 
 const COPY: &str = "target-directory suffix mode owner group";
-fn writer(name: &str) -> Option<Writer> {
-    use Rule::{Each, Operand, Option, Raw, Run, With, Without};
+fn writer(name: &str) -> Option<Program> {
+    use Rule::{Each, Operand, Raw, Run, Values, With, Without};
     match name {
         "tee" | "sponge" => row("", "", Raw(edit::tee)),
         "touch" => row("drt", "date reference time", Each(Act::Write)),
@@ -59,15 +59,15 @@ fn writer(name: &str) -> Option<Writer> {
         "dd" => row("", "", Raw(edit::dd)),
         "sed" => row("", "", Raw(edit::sed)),
         "patch" => row("BDdFgiopVYz", "input output strip", Run(edit::patch)),
-        "csplit" => row("fbn", "prefix", Option(Act::Write, "f prefix")),
+        "csplit" => row("fbn", "prefix", Values(Act::Write, "f prefix")),
         "find" => row("", "", Raw(find::run)),
         "curl" => row("", "", Raw(edit::curl)),
         "wget" => row("", "", Raw(edit::wget)),
         "tar" | "bsdtar" => row("", "", Raw(edit::tar)),
-        "unzip" => row("dxP", "", Option(Act::MakeDir, "d")),
+        "unzip" => row("dxP", "", Values(Act::MakeDir, "d")),
         "zip" => row("Pbnstx", "", Operand(0)),
         "sqlite3" => row("", "cmd init separator", Run(edit::sqlite)),
-        "sort" => row("oktST", "output key", Option(Act::Write, "o output")),
+        "sort" => row("oktST", "output key", Values(Act::Write, "o output")),
         "uniq" => row("fsw", "", Operand(1)),
         "gofmt" | "goimports" | "shfmt" => row("ril", "", With("w write")),
         "prettier" => row("", "config parser", With("w write")),
@@ -93,7 +93,7 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
     match writer.rule {
         Rule::Each(act) => shell.report_all(operands, act),
         Rule::Run(run) => run(shell, &parsed),
-        Rule::Option(act, names) => {
+        Rule::Values(act, names) => {
             shell.report_all(parsed.values(names), act);
             ran.output = readers::filtered(shell, name, args);
             if name != "sort" {

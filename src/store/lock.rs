@@ -16,7 +16,7 @@ use super::could_not;
 use super::pid_lock::with_pid_lock;
 use crate::base::disk::list::{self, Kind};
 
-/// How long a hook waits for a lock.
+/// How long a hook waits for a lock at one try; a gate and the end of an agent have several.
 pub const IN_HOOK: Duration = Duration::from_millis(250);
 
 /// How long a command waits for a lock.

@@ -201,7 +201,7 @@ static INFO: Info<'static> = Info {
 };
 
 static CONTRACT: Contract<'static> = Contract {
-    source: "chapter on the file-based state machine",
+    source: "chapter \"File-Based State Machine\" (2026-05-15)",
     rows: List::Borrowed(ROWS),
     dirs: List::Borrowed(&[
         Dir::new("", DirKind::Open),

@@ -69,7 +69,7 @@ pub(super) fn run(
         blob: Some(blob),
     };
     let undo = Undo {
-        ring: site.ring(&context.project, context.rules.settings.archive_runs),
+        archive: site.ring(&context.project, context.rules.settings.archive_runs),
         name: path::relative(&path, &dir).unwrap_or_default(),
         path: path.as_ref(),
         session: "restore",

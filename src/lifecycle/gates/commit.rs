@@ -13,7 +13,7 @@ use crate::systems::system::FileOutcome;
 const TRIES: usize = 4;
 
 /// Writes what a plan says of a state.
-pub(super) fn settle<'a>(
+pub(super) fn commit<'a>(
     state: &Planned<'a>,
     replan: &dyn Fn() -> Option<Planned<'a>>,
 ) -> Vec<Applied> {
@@ -31,25 +31,25 @@ pub(super) fn settle<'a>(
                 true => state.outcomes(),
                 false => replan().map(|again| again.outcomes()).unwrap_or_default(),
             };
-            for settled in &mut outcomes {
-                if let Ok(Ok(change)) = &settled.outcome
-                    && let Err(error) = write_through(&state.dir.join(&settled.file), &change.text)
+            for applied in &mut outcomes {
+                if let Ok(Ok(change)) = &applied.outcome
+                    && let Err(error) = write_through(&state.dir.join(&applied.file), &change.text)
                 {
-                    settled.outcome = Err(error);
+                    applied.outcome = Err(error);
                 }
             }
             Ok(outcomes)
         })
     };
-    let mut settled = attempt();
+    let mut applied = attempt();
     for _ in 1..TRIES {
-        match &settled {
+        match &applied {
             Err(busy) if busy.kind() == io::ErrorKind::WouldBlock => thread::yield_now(),
             _ => break,
         }
-        settled = attempt();
+        applied = attempt();
     }
-    settled.unwrap_or_else(|error| {
+    applied.unwrap_or_else(|error| {
         let (kind, why) = (error.kind(), error.to_string());
         let failed = |planned: &FileOutcome| Applied {
             file: planned.file.clone(),

@@ -16,10 +16,10 @@ use crate::contract::denial::Mode;
 use crate::contract::denial::{Denial, DenyCode};
 use crate::project::sites::Site;
 use crate::recorder::attribution::{
-    Because, Candidate, Case, Decision, Tie, Tracked, Verdict, decide,
+    Attribution, Because, Candidate, Case, Tie, Tracked, Verdict, decide,
 };
 use crate::recorder::contents::Contents;
-use crate::recorder::entry::{Act, BlobId, Change, State};
+use crate::recorder::entry::{BlobId, Change, ChangeKind, State};
 use crate::recorder::index::Index;
 use crate::recorder::judge::Judged;
 use crate::recorder::look::is_gone;
@@ -31,12 +31,12 @@ use crate::settings::model;
 use crate::store::lock::IN_HOOK;
 
 /// What a decision is made from.
-pub(super) struct Settling<'s, 'w> {
+pub(super) struct Planner<'s, 'w> {
     pub(super) recorder: &'s Recorder<'w>,
     pub(super) contents: &'s Contents,
     /// The calls that the changes' candidates are among.
     pub(super) windows: &'s [Window],
-    /// How each change came to be decided now.
+    /// Those to decide about.
     pub(super) changes: &'s [Change],
     git: RefCell<Option<(PathBuf, GitIndex)>>,
     /// How long a site's lock is waited for; not again once it was busy.
@@ -48,7 +48,7 @@ pub(super) struct Plan<'s, 'w> {
     pub(super) change: &'s Change,
     judged: Judged<'s, 'w>,
     pub(super) candidates: Vec<&'s Window>,
-    pub(super) decision: Decision,
+    pub(super) decision: Attribution,
     /// What is said against it.
     pub(super) denial: Option<Denial>,
     /// The change by which the entry lost its former name.
@@ -74,7 +74,7 @@ impl Plan<'_, '_> {
     }
 }
 
-impl<'s, 'w> Settling<'s, 'w> {
+impl<'s, 'w> Planner<'s, 'w> {
     pub(super) fn new(
         recorder: &'s Recorder<'w>,
         contents: &'s Contents,
@@ -215,7 +215,7 @@ impl<'s, 'w> Settling<'s, 'w> {
                 window.id() == *only
                     && matches!(&window.doing, Doing::RunsCode(call) if call.targets.contains(&judged.path))
             });
-            if judged.change.act() == Act::Remove && !was_read {
+            if judged.change.act() == ChangeKind::Remove && !was_read {
                 groups
                     .entry((judged.claim.site_dir(), only))
                     .or_default()
@@ -293,7 +293,7 @@ impl<'s, 'w> Settling<'s, 'w> {
     }
 
     /// Takes a change back, and brings the index up to date.
-    pub(super) fn carry_out(
+    pub(super) fn take_back(
         &self,
         plan: &Plan<'_, '_>,
         index: &mut Index,
@@ -310,7 +310,7 @@ impl<'s, 'w> Settling<'s, 'w> {
             .as_ref()
             .map_or("", |denial| denial.code.as_str());
         let undo = Undo {
-            ring: site.ring(self.recorder.project, self.recorder.settings.archive_runs),
+            archive: site.ring(self.recorder.project, self.recorder.settings.archive_runs),
             site: &site,
             name: &claim.entry,
             path: change.path(),
