@@ -255,11 +255,16 @@ fn a_page_takes_the_place_of_nothing_but_a_file() {
 fn nothing_refused_is_not_the_same_as_never_ran() {
     let sandbox = Sandbox::new();
     let (_, page) = report(&sandbox, &[]);
-    assert_eq!(data(&page)["last_heartbeat"], Value::Null);
+    assert_eq!(data(&page)["last_ran"], Value::Null);
     let heartbeat = json!({"v": 1, "id": "h", "ts": "2026-03-01T00:00:00.000Z", "source": "statewarden", "decision": "heartbeat"});
     sandbox.write(EVENTS, &lines(&[heartbeat]));
     let (_, page) = report(&sandbox, &[]);
-    assert_eq!(data(&page)["last_heartbeat"], "2026-03-01T00:00:00.000Z");
+    assert_eq!(data(&page)["last_ran"], "2026-03-01T00:00:00.000Z");
+    // Where its session's start was not heard, what it denied shows that it ran.
+    let denied = denial(&sandbox, "a", "2026-03-02T00:00:00.000Z", "notes.md");
+    sandbox.write(DEVT, &lines(&[denied]));
+    let (_, page) = report(&sandbox, &[]);
+    assert_eq!(data(&page)["last_ran"], "2026-03-02T00:00:00.000Z");
 }
 
 const ATTACKS: [&str; 5] = [

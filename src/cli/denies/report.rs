@@ -55,7 +55,7 @@ struct PageData<'p> {
     denied: u64,
     /// Records, also those that are not on the page.
     total: u64,
-    last_heartbeat: Option<&'p str>,
+    last_ran: Option<&'p str>,
     records: &'p [Row],
     /// As they stand in their log.
     gates: Vec<Value>,
@@ -86,7 +86,7 @@ pub(super) fn run(
         filter: query.in_words(),
         denied: findings.funnel.denied(),
         total: findings.total,
-        last_heartbeat: findings.last_heartbeat.as_deref(),
+        last_ran: findings.last_ran.as_deref(),
         records: &findings.records,
         gates: gates(query, context)?,
         contract: &contract,

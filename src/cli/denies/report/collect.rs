@@ -96,17 +96,19 @@ pub(super) struct Findings {
     pub(super) funnel: Funnel,
     /// Records of every wanted decision.
     pub(super) total: u64,
-    pub(super) last_heartbeat: Option<String>,
+    /// When the hook ran last, as the logs know.
+    pub(super) last_ran: Option<String>,
     /// The newest, oldest of them first.
     pub(super) records: Vec<Row>,
 }
 
 impl Findings {
     pub(super) fn collect(query: &Query, shown: u32, context: &CliContext<'_>) -> Result<Self> {
-        let (recoveries, last_heartbeat) = read_events(context)?;
+        let (recoveries, mut last_ran) = read_events(context)?;
         let mut threads: HashMap<String, Tries> = HashMap::new();
         let mut newest = TopN::new(Some(shown));
         let read = super::super::each_record(query, context, &mut |entry, _| {
+            last_ran = last_ran.take().max(Some(entry.ts.to_string()));
             let recovery = recoveries.get(entry.id.as_ref());
             let outcome = entry.is_denial().then_some(match recovery {
                 Some(_) => Outcome::Recovered,
@@ -131,7 +133,7 @@ impl Findings {
         Ok(Self {
             funnel: funnel(&threads, &mut disk),
             total: read.counts.of(query.decision),
-            last_heartbeat,
+            last_ran,
             records,
         })
     }
@@ -140,16 +142,16 @@ impl Findings {
 /// When the denials with a recorded recovery were recovered, by their ids; and the last heartbeat.
 fn read_events(context: &CliContext<'_>) -> Result<(HashMap<String, String>, Option<String>)> {
     let log = context.project.logs().events();
-    let (mut recoveries, mut last_heartbeat) = (HashMap::new(), None);
+    let (mut recoveries, mut last_ran) = (HashMap::new(), None);
     read::entries(&log, Reach::All, &mut |entry, _| {
         if let Some(id) = entry.closes() {
             recoveries.insert(id.to_owned(), entry.ts.to_string());
         }
         if entry.source == "statewarden" && entry.decision == "heartbeat" {
-            last_heartbeat = last_heartbeat.take().max(Some(entry.ts.to_string()));
+            last_ran = last_ran.take().max(Some(entry.ts.to_string()));
         }
     })?;
-    Ok((recoveries, last_heartbeat))
+    Ok((recoveries, last_ran))
 }
 
 fn thread(entry: &Entry<'_>) -> String {
