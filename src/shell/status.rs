@@ -1,5 +1,6 @@
 //! Whether the exit status of a line is that of a command in it.
 
+use super::field::base_name;
 use super::parse;
 use super::syntax::{Command, Job, Kind, Link, List, Pipeline, Sense, Statement};
 
@@ -56,7 +57,13 @@ impl Reading {
             Kind::Simple(simple) => {
                 let words = simple.words.iter();
                 let words = words.map(|word| word.literal().unwrap_or_default());
-                self.found.push(words.collect());
+                let words: Vec<String> = words.collect();
+                match words.as_slice() {
+                    [shell, option, line] if is_shell(shell) && is_line_option(option) => {
+                        self.found.extend(decisive(line));
+                    }
+                    _ => self.found.push(words),
+                }
             }
             Kind::Group(list) => self.of_list(list),
             Kind::Subshell(list) => {
@@ -122,6 +129,15 @@ fn ends_well(name: &str, args: &[String], runs: Runs) -> bool {
         ("exit" | "return", None) => runs != Runs::After(Link::Or),
         _ => false,
     }
+}
+
+fn is_shell(program: &str) -> bool {
+    matches!(base_name(program), "bash" | "sh" | "zsh")
+}
+
+/// `-c`, `-lc`
+fn is_line_option(word: &str) -> bool {
+    word.starts_with('-') && word.ends_with('c')
 }
 
 #[cfg(test)]
