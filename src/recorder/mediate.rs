@@ -248,7 +248,9 @@ impl<'w> Recorder<'w> {
     /// Runs what this program itself writes, once, so that nobody is accused of it.
     pub fn own_writes<T>(&self, tool: &str, wait: Duration, write: &mut dyn FnMut() -> T) -> T {
         let (dir, mut written) = (self.dir(), None);
-        if dir.is_dir() {
+        let has_looked = dir.is_dir();
+        let begins = !has_looked && !self.is_concerned();
+        if has_looked {
             let noted = with_lock(&dir, wait, |locked| {
                 let step = Step {
                     closing: Closing::Nothing,
@@ -263,12 +265,19 @@ impl<'w> Recorder<'w> {
             });
             warn_on_error("could not record a change of its own", &noted);
         }
-        written.unwrap_or_else(write)
+        let written = written.unwrap_or_else(write);
+        if begins && self.is_concerned() {
+            // There was no state before: all of it is its own.
+            let noted = self.locked(|locked| self.note_own(locked, tool));
+            warn_on_error("could not record a change of its own", &noted);
+        }
+        written
     }
 
     fn note_own(&self, locked: &Locked<'_>, tool: &str) -> io::Result<()> {
         let mut known = self.known(locked)?;
-        for change in self.look(&mut known, None) {
+        // A site that the look before did not know is of its making.
+        for change in self.look(&mut known, Some(Nanos::MIN)) {
             let mut record = self.change_record(&change, None);
             record.actor = Some("statewarden".to_owned());
             record.tool = Some(tool.to_owned());
