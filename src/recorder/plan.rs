@@ -405,6 +405,7 @@ pub(super) fn finding(plan: &Plan<'_, '_>, done: Result<Done, Refused>) -> Optio
         why: denial.why.clone(),
         instead: denial.instead.as_ref().map(|instead| instead.path.clone()),
         done,
+        restorable_at: None,
         made_by,
         is_enforced: denial.mode == Mode::Enforce,
     })

@@ -66,9 +66,12 @@ impl Recorder<'_> {
                 Some(_) => Outcome::Detected,
             };
             let id = self.record(locked, plan, outcome)?;
-            let Some(finding) = finding else {
+            let Some(mut finding) = finding else {
                 continue;
             };
+            let before = plan.change.before.as_ref().and_then(|before| before.blob);
+            let is_kept = before.is_some_and(|blob| known.contents.has(blob));
+            finding.restorable_at = (is_kept && !finding.was_undone()).then(|| id.clone());
             if self.was_warned_of(plan, &finding) {
                 continue;
             }

@@ -62,6 +62,9 @@ pub struct Finding {
     pub why: String,
     pub instead: Option<String>,
     pub done: Done,
+    /// The change before which the entry held what is kept, where it was left.
+    #[serde(default)]
+    pub restorable_at: Option<String>,
     pub made_by: MadeBy,
     /// Whether the rule holds, and does not just warn.
     pub is_enforced: bool,
@@ -97,6 +100,13 @@ impl Finding {
             Some(name) => format!("; use `{}`", shown(name)),
             None => String::new(),
         };
+        let old = match &self.restorable_at {
+            Some(id) => format!(
+                "; `statewarden restore {} --at {id}` brings back what it held",
+                text::shell_quote(&path)
+            ),
+            None => String::new(),
+        };
         match &self.done {
             Done::MovedTo(to) => format!("`{path}` ({code}): moved to `{}`{right}", shown(to)),
             Done::RenamedTo(to) => format!("`{path}` ({code}): renamed back to `{}`", shown(to)),
@@ -105,8 +115,8 @@ impl Finding {
                 "`{path}` ({code}: {why}): put back as it was; the other content is in `{}`",
                 shown(newer)
             ),
-            Done::Left(None) => format!("`{path}` ({code}: {why}){right}"),
-            Done::Left(Some(more)) => format!("`{path}` ({code}: {why}){right}; {more}"),
+            Done::Left(None) => format!("`{path}` ({code}: {why}){right}{old}"),
+            Done::Left(Some(more)) => format!("`{path}` ({code}: {why}){right}; {more}{old}"),
         }
     }
 
