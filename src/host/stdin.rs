@@ -245,9 +245,10 @@ pub fn holds_event() -> bool {
     !io::stdin().is_terminal() && is_event(&String::from_utf8_lossy(&read().bytes))
 }
 
-/// The plain value of a key, wherever that stands.
+/// The plain value of a key, wherever that stands; `None` of one that is cut off.
 fn value_of<'t>(key: &str, text: &'t str) -> Option<&'t str> {
-    after_key(key, text)?.strip_prefix('"')?.split('"').next()
+    let value = after_key(key, text)?.strip_prefix('"')?;
+    Some(value.split_once('"')?.0)
 }
 
 fn after_key<'t>(key: &str, text: &'t str) -> Option<&'t str> {

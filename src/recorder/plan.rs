@@ -203,9 +203,10 @@ impl<'s, 'w> Planner<'s, 'w> {
     /// The removals that together take too much: of one call, at least three and half of a
     /// site's files, or a site as a whole. With what is said against each.
     fn bulk(&self, judged: &[Option<Judged<'_, '_>>], index: &Index) -> BTreeMap<usize, String> {
-        let mut groups: BTreeMap<(String, &str), Vec<usize>> = BTreeMap::new();
+        // Of each site: the state files that went, and how many entries went in all.
+        let mut groups: BTreeMap<(String, &str), (Vec<usize>, usize)> = BTreeMap::new();
         for (at, judged) in judged.iter().enumerate() {
-            let Some(judged) = judged.as_ref().filter(|judged| judged.is_state()) else {
+            let Some(judged) = judged else {
                 continue;
             };
             let [only] = judged.change.candidates.as_slice() else {
@@ -216,14 +217,15 @@ impl<'s, 'w> Planner<'s, 'w> {
                     && matches!(&window.doing, Doing::RunsCode(call) if call.targets.contains(&judged.path))
             });
             if judged.change.act() == ChangeKind::Remove && !was_read {
-                groups
-                    .entry((judged.claim.site_dir(), only))
-                    .or_default()
-                    .push(at);
+                let (taken, entries) = groups.entry((judged.claim.site_dir(), only)).or_default();
+                *entries += 1;
+                if judged.is_state() {
+                    taken.push(at);
+                }
             }
         }
         let mut bulk = BTreeMap::new();
-        for ((dir, _), taken) in groups {
+        for ((dir, _), (taken, entries)) in groups {
             let below = Path::new(&dir);
             let left = index.entries().keys();
             let left = left
@@ -236,7 +238,7 @@ impl<'s, 'w> Planner<'s, 'w> {
             };
             let is_too_much = match is_gone {
                 true => !was_archived(),
-                false => taken.len() >= 3 && taken.len() >= left,
+                false => entries >= 3 && entries >= left,
             };
             if is_too_much {
                 let what = if is_gone { "all of it" } else { "most of it" };

@@ -135,7 +135,7 @@ pub(super) fn move_to(shell: &mut Shell<'_>, from: &Field, to: &Field) {
 
 pub(super) fn link(shell: &mut Shell<'_>, args: &Args<'_>) {
     let pairs = match args.operands.as_slice() {
-        [only] => vec![(*only, only.base_name())],
+        [only] if !args.has("t target-directory") => vec![(*only, only.base_name())],
         _ => shell.pairs(args),
     };
     for (from, to) in pairs {

@@ -152,6 +152,15 @@ pub(super) fn in_place(shell: &mut Shell<'_>, files: &[Field], suffix: &str) {
     }
 }
 
+/// `split FILE PREFIX`: the first of the files that it makes.
+pub(super) fn split(shell: &mut Shell<'_>, args: &Args<'_>) {
+    let x = Field::literal("x");
+    let prefix = args.operands.get(1).map_or(&x, |prefix| *prefix);
+    let mut first = prefix.clone();
+    first.push(&Field::literal("aa"));
+    shell.report(&first, Act::Write);
+}
+
 /// `patch [-o FILE] [FILE]`, else what the headers of its input name.
 pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
     let file = args.value("o output").or(args.operands.first().copied());

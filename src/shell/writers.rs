@@ -73,6 +73,11 @@ fn writer(name: &str) -> Option<Program> {
         "prettier" => row("", "config parser", With("w write")),
         "clang-format" | "autopep8" | "yapf" => row("", "style", With("i in-place")),
         "eslint" | "biome" | "ruff" => row("co", "config output-file", With("fix write")),
+        "split" => row(
+            "abClnt",
+            "lines bytes number suffix-length",
+            Run(edit::split),
+        ),
         "black" | "isort" | "rustfmt" => row("lt", "edition config", Without("check diff c")),
         "dos2unix" | "unix2dos" => row("", "", Without("info")),
         "statewarden" => row("", own::OPTIONS, Run(own::run)),
