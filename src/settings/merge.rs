@@ -253,7 +253,10 @@ fn enforce_managed_system(
         };
     }
     pin!(contract extra_names extra_globs subdirectories roots roles programs);
-    pin!(site open long_lived canonical patterns ephemeral owners content gates);
+    // What the managed file declares is closed unless it says so.
+    let open = held.open.or(held.site.is_some().then_some(false));
+    pin(&mut system.open, &open, &key("open"), out);
+    pin!(site long_lived canonical patterns ephemeral owners content gates);
 }
 
 /// The systems that the managed file switches on by name, whatever their mode.

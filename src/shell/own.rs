@@ -1,5 +1,7 @@
 //! The commands that take this program or its hooks out, and those of its own that write.
 
+use std::path::Path;
+
 use super::args::{Args, Options, is_in};
 use super::eval::Shell;
 use super::field::Field;
@@ -33,7 +35,7 @@ fn empty(shell: &mut Shell<'_>, files: &[Field]) {
 
 /// Claude Code's settings files of the scope that is given, or of the project.
 fn settings(shell: &Shell<'_>, args: &Args<'_>, scope: &str) -> Vec<Field> {
-    let project = project(shell, args);
+    let projects = projects(shell, args);
     let config = shell
         .variable_text("CLAUDE_CONFIG_DIR")
         .filter(|dir| !dir.is(""));
@@ -41,15 +43,17 @@ fn settings(shell: &Shell<'_>, args: &Args<'_>, scope: &str) -> Vec<Field> {
         .cloned()
         .unwrap_or(shell.home().join(&Field::literal(".claude")));
     let user = user.join(&Field::literal("settings.json"));
-    let of_project = |name: &str| project.join(&Field::literal(name));
-    match scope {
-        "user" => vec![user],
-        "project" => vec![of_project(".claude/settings.json")],
-        "local" => vec![of_project(".claude/settings.local.json")],
-        _ => [".claude/settings.json", ".claude/settings.local.json"]
-            .map(of_project)
-            .to_vec(),
-    }
+    let names: &[&str] = match scope {
+        "user" => return vec![user],
+        "project" => &[".claude/settings.json"],
+        "local" => &[".claude/settings.local.json"],
+        _ => &[".claude/settings.json", ".claude/settings.local.json"],
+    };
+    let files = projects.iter().flat_map(|project| {
+        let files = names.iter();
+        files.map(|name| project.join(&Field::literal(*name)))
+    });
+    files.collect()
 }
 
 /// Programs that take out a package, or a plugin of Claude Code.
@@ -83,13 +87,22 @@ pub(super) fn removal_of_package(shell: &mut Shell<'_>, name: &str, args: &[Fiel
 /// `statewarden install --mode MODE`: whether anything is denied is for people to say.
 fn set_mode(shell: &mut Shell<'_>, args: &Args<'_>) {
     let file = Field::literal(".claude/statewarden.local.yaml");
-    shell.report(&project(shell, args).join(&file), Act::Write);
+    for project in projects(shell, args) {
+        shell.report(&project.join(&file), Act::Write);
+    }
 }
 
-fn project(shell: &Shell<'_>, args: &Args<'_>) -> Field {
-    let here = Field::of(shell.place.cwd.as_ref());
-    let project = shell.variable_text("CLAUDE_PROJECT_DIR").unwrap_or(&here);
-    args.value("project").unwrap_or(project).clone()
+/// The project that is named, else the directories in which the program looks for one.
+fn projects(shell: &Shell<'_>, args: &Args<'_>) -> Vec<Field> {
+    let of_session = shell.variable_text("CLAUDE_PROJECT_DIR");
+    if let Some(named) = args.value("project").or(of_session) {
+        return vec![named.clone()];
+    }
+    let Some(here) = &shell.place.cwd else {
+        return vec![Field::unknown()];
+    };
+    let dirs = Path::new(here).ancestors().filter_map(Path::to_str);
+    dirs.map(Field::literal).collect()
 }
 
 /// `install.sh --uninstall [--prefix DIR]`, as this program comes with it.

@@ -71,6 +71,22 @@ fn an_agent_does_not_switch_the_plugin_off() {
     sandbox.denied(&sandbox.write_event(local, off), "protected-file");
 }
 
+/// Where the session names no project, it is looked for as `uninstall` does.
+#[test]
+fn an_agent_does_not_uninstall_from_below_the_project() {
+    let sandbox = wired();
+    sandbox.write("src/a.rs", "");
+    for command in [
+        "statewarden uninstall",
+        "cd src && statewarden uninstall",
+        "(cd src && ../install.sh --uninstall)",
+    ] {
+        let event = sandbox.bash_event(command);
+        let ran = sandbox.hook_without_project_dir(&event);
+        ran.is_denied("protected-file");
+    }
+}
+
 fn config_change(sandbox: &Sandbox, file: &str, source: &str) -> Value {
     let mut event = sandbox.event_of("ConfigChange");
     event["source"] = source.into();

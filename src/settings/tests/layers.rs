@@ -164,10 +164,11 @@ fn nothing_weakens_the_managed_file() {
     );
 
     let managed = "systems: {devt: {contract: '0.83', extra_names: [a]}, n: {site: n}}";
-    let lower = "systems: {devt: {contract: '0.244', extra_names: [b]}, n: {site: m}}";
+    let lower = "systems: {devt: {contract: '0.244', extra_names: [b]}, n: {site: m, open: true}}";
     let overruled = [
         "systems.devt.contract",
         "systems.devt.extra_names",
+        "systems.n.open",
         "systems.n.site",
     ];
     let settings = against_managed(managed, lower, &overruled);
