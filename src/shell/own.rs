@@ -1,7 +1,5 @@
 //! The commands that take this program or its hooks out, and those of its own that write.
 
-use std::path::Path;
-
 use super::args::{Args, Options, is_in};
 use super::eval::Shell;
 use super::field::Field;
@@ -98,11 +96,11 @@ fn projects(shell: &Shell<'_>, args: &Args<'_>) -> Vec<Field> {
     if let Some(named) = args.value("project").or(of_session) {
         return vec![named.clone()];
     }
-    let Some(here) = &shell.place.cwd else {
-        return vec![Field::unknown()];
-    };
-    let dirs = Path::new(here).ancestors().filter_map(Path::to_str);
-    dirs.map(Field::literal).collect()
+    let mut dirs = vec![Field::of(shell.place.cwd.as_ref())];
+    while let Some((above, _)) = dirs.last().and_then(|dir| dir.text.rsplit_once('/')) {
+        dirs.push(Field::literal(above));
+    }
+    dirs
 }
 
 /// `install.sh --uninstall [--prefix DIR]`, as this program comes with it.
