@@ -17,11 +17,11 @@ const NONE: &str = "none";
 #[derive(Deserialize)]
 struct Group {
     title: String,
-    verbs: Vec<Entry>,
+    verbs: Vec<HelpEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct HelpEntry {
     name: String,
     /// The one system that it is about, or [`NONE`].
     system: Option<String>,
@@ -78,7 +78,7 @@ fn list_verbs(groups: &[Group], command: &Command) -> String {
     text + "  help         Show help for a command\n\n"
 }
 
-impl Entry {
+impl HelpEntry {
     fn dressed(&self, mut command: Command) -> Command {
         if self.system.is_some() {
             command = command.arg(hidden("system"));
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn every_verb_is_listed_with_two_examples() {
         let groups: Vec<Group> = serde_json::from_str(TABLE).unwrap();
-        let listed: Vec<&Entry> = groups.iter().flat_map(|group| &group.verbs).collect();
+        let listed: Vec<&HelpEntry> = groups.iter().flat_map(|group| &group.verbs).collect();
         let mut names: Vec<&str> = listed.iter().map(|verb| &*verb.name).collect();
         names.sort_unstable();
         let command = Cli::command();

@@ -101,7 +101,7 @@ impl Verdict {
 }
 
 /// Whether a code is about the name alone, so that it holds for every actor.
-fn is_of_the_name(code: DenyCode) -> bool {
+fn holds_for_everyone(code: DenyCode) -> bool {
     use DenyCode::{AdHocName, PathEscape, UndeclaredDirectory};
     matches!(code, AdHocName | UndeclaredDirectory | PathEscape)
 }
@@ -148,7 +148,7 @@ fn decide_illegal(case: &Case<'_>, candidates: &[Candidate], by: Option<usize>) 
     use DenyCode::{BulkRemoval, EphemeralName, IllegalTransition, MalformedContent, ProgramOwned};
     let is_bad_name = candidates
         .iter()
-        .all(|one| one.code.is_some_and(is_of_the_name));
+        .all(|one| one.code.is_some_and(holds_for_everyone));
     let by_owner = candidates.iter().any(|one| one.owning_program);
     match (case.act, code) {
         (ChangeKind::Change, ProgramOwned) if (case.has_grown)() => return accept(by, true),
@@ -190,7 +190,7 @@ fn decide_illegal(case: &Case<'_>, candidates: &[Candidate], by: Option<usize>) 
 fn outside(case: &Case<'_>) -> Attribution {
     let stray = case
         .name
-        .filter(|code| case.act == ChangeKind::Create && is_of_the_name(*code));
+        .filter(|code| case.act == ChangeKind::Create && holds_for_everyone(*code));
     Attribution {
         verdict: stray.map_or(Verdict::Accept, |code| {
             Verdict::Tell(code, Because::NoCallRan)

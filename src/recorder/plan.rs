@@ -43,6 +43,18 @@ pub(super) struct Planner<'s, 'w> {
     wait: Cell<Duration>,
 }
 
+/// What one call removed in a site.
+#[derive(Default)]
+struct Removed {
+    /// State files, by their place among the changes.
+    state: Vec<usize>,
+    /// How many entries of all kinds.
+    entries: usize,
+}
+
+/// So many removals at once are worth a question.
+const BULK: usize = 3;
+
 /// One change with what is decided about it.
 pub(super) struct Plan<'s, 'w> {
     pub(super) change: &'s Change,
@@ -203,8 +215,7 @@ impl<'s, 'w> Planner<'s, 'w> {
     /// The removals that together take too much: of one call, at least three and half of a
     /// site's files, or a site as a whole. With what is said against each.
     fn bulk(&self, judged: &[Option<Judged<'_, '_>>], index: &Index) -> BTreeMap<usize, String> {
-        // Of each site: the state files that went, and how many entries went in all.
-        let mut groups: BTreeMap<(String, &str), (Vec<usize>, usize)> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, &str), Removed> = BTreeMap::new();
         for (at, judged) in judged.iter().enumerate() {
             let Some(judged) = judged else {
                 continue;
@@ -217,28 +228,30 @@ impl<'s, 'w> Planner<'s, 'w> {
                     && matches!(&window.doing, Doing::RunsCode(call) if call.targets.contains(&judged.path))
             });
             if judged.change.act() == ChangeKind::Remove && !was_read {
-                let (taken, entries) = groups.entry((judged.claim.site_dir(), only)).or_default();
-                *entries += 1;
+                let removed = groups.entry((judged.claim.site_dir(), only)).or_default();
+                removed.entries += 1;
                 if judged.is_state() {
-                    taken.push(at);
+                    removed.state.push(at);
                 }
             }
         }
         let mut bulk = BTreeMap::new();
-        for ((dir, _), (taken, entries)) in groups {
+        for ((dir, _), removed) in groups {
+            let taken = removed.state;
             let below = Path::new(&dir);
             let left = index.entries().keys();
             let left = left
                 .filter(|path| Path::new(path).starts_with(below))
                 .count();
-            let is_gone = is_gone(below);
+            // A site that was made anew at once is there again.
+            let is_gone = is_gone(below) || left == 0 && removed.entries >= BULK;
             let was_archived = || {
                 let judged = taken.iter().filter_map(|at| judged[*at].as_ref());
                 judged.clone().any(was_archived)
             };
             let is_too_much = match is_gone {
                 true => !was_archived(),
-                false => entries >= 3 && entries >= left,
+                false => taken.len() >= BULK && taken.len() >= left,
             };
             if is_too_much {
                 let what = if is_gone { "all of it" } else { "most of it" };

@@ -101,11 +101,12 @@ impl Finding {
             None => String::new(),
         };
         let old = match &self.restorable_at {
-            Some(id) => format!(
+            // A path that is shortened is none to paste.
+            Some(id) if path == self.path => format!(
                 "; `statewarden restore {} --at {id}` brings back what it held",
                 text::shell_quote(&path)
             ),
-            None => String::new(),
+            _ => String::new(),
         };
         match &self.done {
             Done::MovedTo(to) => format!("`{path}` ({code}): moved to `{}`{right}", shown(to)),

@@ -1,5 +1,5 @@
 //! Git, as far as the command names what it changes: paths (`checkout PATH`, `restore`, `rm`, `mv`), new
-//! directories (`clone`, `init`, `worktree add`), written files (`bundle`, `archive`), patches (`apply`), and what
+//! directories (`clone`, `worktree add`), written files (`bundle`, `archive`), patches (`apply`), and what
 //! takes away all that is untracked (`clean`, `stash -u`). What revisions hold is not known.
 
 use super::args::{Args, Options, is_in};

@@ -31,9 +31,7 @@ impl Reading {
             return;
         };
         for statement in before {
-            self.note(&statement.first, Runs::Surely);
-            let others = statement.rest.iter();
-            others.for_each(|(link, pipeline)| self.note(pipeline, Runs::After(*link)));
+            self.note_statement(statement, Runs::Surely);
         }
         let is_and = |(link, _): &(Link, Pipeline)| *link == Link::And;
         let counts = last.job == Job::Foreground && last.rest.iter().all(is_and);
@@ -75,9 +73,9 @@ impl Reading {
         }
     }
 
-    /// The same for a statement that may not run.
-    fn note_nested(&mut self, statement: &Statement) {
-        self.note(&statement.first, Runs::After(Link::And));
+    /// What a statement changes for those behind it; `first` is whether it runs at all.
+    fn note_statement(&mut self, statement: &Statement, first: Runs) {
+        self.note(&statement.first, first);
         let others = statement.rest.iter();
         others.for_each(|(link, pipeline)| self.note(pipeline, Runs::After(*link)));
     }
@@ -87,16 +85,18 @@ impl Reading {
         for command in &pipeline.commands {
             let Kind::Simple(simple) = &command.kind else {
                 self.is_doubtful |= matches!(command.kind, Kind::Function { .. });
-                let nested = command.lists().into_iter().flatten();
-                nested.for_each(|statement| self.note_nested(statement));
+                for statement in command.lists().into_iter().flatten() {
+                    self.note_statement(statement, Runs::After(Link::And));
+                }
                 continue;
             };
-            let words = simple.words.iter().filter_map(|word| word.literal());
+            // What is not literal is no word that is looked for.
+            let words = simple.words.iter();
+            let words = words.map(|word| word.literal().unwrap_or_default());
             let words: Vec<String> = words.collect();
-            let name = words.first().map_or("", String::as_str);
             let is_alone = pipeline.commands.len() == 1;
-            self.is_doubtful |= name == "trap"
-                || is_alone && ends_well(name, words.get(1..).unwrap_or_default(), runs);
+            let name = words.first().map_or("", String::as_str);
+            self.is_doubtful |= name == "trap" || is_alone && may_end_with_success(&words, runs);
             let is_set = name == "set";
             let option = words.iter().position(|word| word == "pipefail");
             let Some(sign) = option
@@ -120,24 +120,33 @@ enum Runs {
     After(Link),
 }
 
-/// Whether a command ends the shell, and perhaps not with a failure.
-fn ends_well(name: &str, args: &[String], runs: Runs) -> bool {
-    match (name, args.first()) {
-        ("exec", command) => command.is_some(),
-        ("exit" | "return", Some(status)) => status.parse() == Ok(0),
+/// Whether the shell may end at a command, and with a success.
+fn may_end_with_success(words: &[String], runs: Runs) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["exec", _, ..] => true,
         // The status is that of the command before.
-        ("exit" | "return", None) => runs != Runs::After(Link::Or),
+        ["exit" | "return"] => runs != Runs::After(Link::Or),
+        ["exit" | "return", status, ..] => !is_failure(status),
         _ => false,
     }
+}
+
+/// Statuses wrap at 256.
+fn is_failure(status: &str) -> bool {
+    status.parse::<u8>().is_ok_and(|status| status > 0)
 }
 
 fn is_shell(program: &str) -> bool {
     matches!(base_name(program), "bash" | "sh" | "zsh")
 }
 
-/// `-c`, `-lc`
+/// `-c`, `-lc`; with other letters, as in `-nc`, the line may not run.
 fn is_line_option(word: &str) -> bool {
-    word.starts_with('-') && word.ends_with('c')
+    let options = word
+        .strip_prefix('-')
+        .and_then(|word| word.strip_suffix('c'));
+    options.is_some_and(|options| options.bytes().all(|option| b"eilux".contains(&option)))
 }
 
 #[cfg(test)]
