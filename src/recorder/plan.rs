@@ -245,12 +245,9 @@ impl<'s, 'w> Planner<'s, 'w> {
                 .count();
             // A site that was made anew at once is there again.
             let is_gone = is_gone(below) || left == 0 && removed.entries >= BULK;
-            let was_archived = || {
-                let judged = taken.iter().filter_map(|at| judged[*at].as_ref());
-                judged.clone().any(was_archived)
-            };
+            let mut removed = taken.iter().filter_map(|at| judged[*at].as_ref());
             let is_too_much = match is_gone {
-                true => !was_archived(),
+                true => !removed.any(was_archived),
                 false => taken.len() >= BULK && taken.len() >= left,
             };
             if is_too_much {

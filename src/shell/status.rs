@@ -57,7 +57,9 @@ impl Reading {
                 let words = words.map(|word| word.literal().unwrap_or_default());
                 let words: Vec<String> = words.collect();
                 match words.as_slice() {
-                    [shell, option, line] if is_shell(shell) && is_line_option(option) => {
+                    [shell, option, line]
+                        if is_shell(shell) && matches!(option.as_str(), "-c" | "-lc") =>
+                    {
                         self.found.extend(decisive(line));
                     }
                     _ => self.found.push(words),
@@ -122,31 +124,19 @@ enum Runs {
 
 /// Whether the shell may end at a command, and with a success.
 fn may_end_with_success(words: &[String], runs: Runs) -> bool {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["exec", _, ..] => true,
+    let mut words = words.iter().map(String::as_str);
+    match (words.next(), words.next()) {
+        (Some("exec"), command) => command.is_some(),
+        // Above 255 a status begins at 0 again.
+        (Some("exit" | "return"), Some(status)) => status.parse().unwrap_or(0u8) == 0,
         // The status is that of the command before.
-        ["exit" | "return"] => runs != Runs::After(Link::Or),
-        ["exit" | "return", status, ..] => !is_failure(status),
+        (Some("exit" | "return"), None) => runs != Runs::After(Link::Or),
         _ => false,
     }
 }
 
-/// Statuses wrap at 256.
-fn is_failure(status: &str) -> bool {
-    status.parse::<u8>().is_ok_and(|status| status > 0)
-}
-
 fn is_shell(program: &str) -> bool {
     matches!(base_name(program), "bash" | "sh" | "zsh")
-}
-
-/// `-c`, `-lc`; with other letters, as in `-nc`, the line may not run.
-fn is_line_option(word: &str) -> bool {
-    let options = word
-        .strip_prefix('-')
-        .and_then(|word| word.strip_suffix('c'));
-    options.is_some_and(|options| options.bytes().all(|option| b"eilux".contains(&option)))
 }
 
 #[cfg(test)]
