@@ -112,10 +112,14 @@ fn list<'c>(
             continue;
         }
         let name = path::below(below, &entry.into_name());
+        let (contract, edition) = (&site.governed.contract, site.governed.edition);
         if !belongs(site, &name, registry) {
+            // Of a root that its `tasks.md` alone makes a site only what lies deeper belongs.
+            if meta.is_dir() && contract.leads_on(&name, edition) {
+                list(site, (&path, &name), registry, is_known, take)?;
+            }
             continue;
         }
-        let (contract, edition) = (&site.governed.contract, site.governed.edition);
         match contract.standing(&name, edition) {
             Classification::Row(_) if meta.is_dir() && contract.leads_on(&name, edition) => {
                 list(site, (&path, &name), registry, is_known, take)?;
@@ -125,12 +129,23 @@ fn list<'c>(
             {
                 list(site, (&path, &name), registry, is_known, take)?;
             }
-            standing => take(Found {
-                name,
-                path,
-                meta,
-                standing,
-            })?,
+            standing => {
+                let holds_more = match standing {
+                    Classification::Directory(_) if meta.is_dir() => {
+                        Some((name.clone(), path.clone()))
+                    }
+                    _ => None,
+                };
+                take(Found {
+                    name,
+                    path,
+                    meta,
+                    standing,
+                })?;
+                if let Some((name, path)) = holds_more {
+                    list(site, (&path, &name), registry, is_known, take)?;
+                }
+            }
         }
     }
     Ok(())

@@ -45,7 +45,7 @@ pub struct Contents {
     table: OnceCell<Table>,
     /// What the pack lacks.
     fresh: BTreeMap<BlobId, Vec<u8>>,
-    /// Whether an index that could not be read was made anew.
+    /// Whether something that was kept could not be read.
     pub was_unreadable: bool,
 }
 
@@ -81,8 +81,20 @@ impl Contents {
         id
     }
 
-    pub fn has(&self, id: BlobId) -> bool {
-        self.fresh.contains_key(&id) || self.table().places.contains_key(&id)
+    /// Whether a content can be read. Where one cannot although it was kept, all such ones
+    /// are forgotten, so that they are kept anew.
+    pub fn check(&mut self, id: BlobId) -> bool {
+        let is_kept = self.get(id).is_some();
+        if !is_kept && self.table().places.contains_key(&id) {
+            let ids = self.table().places.keys().copied();
+            let lost: Vec<BlobId> = ids.filter(|id| self.get(*id).is_none()).collect();
+            let mut table = self.table.take().unwrap_or_default();
+            table.places.retain(|id, _| !lost.contains(id));
+            table.file = Stored::Unreadable;
+            self.table = OnceCell::from(table);
+            self.was_unreadable = true;
+        }
+        is_kept
     }
 
     /// A content; `None` where it is not kept.
@@ -90,13 +102,20 @@ impl Contents {
         if let Some(bytes) = self.fresh.get(&id) {
             return Some(bytes.clone());
         }
-        let table = self.table();
-        let (start, len) = *table.places.get(&id)?;
-        let mut pack = File::open(self.pack_path(table.pack)).ok()?;
-        pack.seek(SeekFrom::Start(start)).ok()?;
+        let (start, len) = *self.table().places.get(&id)?;
+        let read = self.read(start, len).ok();
+        read.filter(|bytes| BlobId::of(bytes) == id)
+    }
+
+    fn read(&self, start: u64, len: usize) -> io::Result<Vec<u8>> {
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        let mut pack = File::open(self.pack_path(self.table().pack))?;
+        pack.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
-        pack.take(len as u64).read_to_end(&mut bytes).ok()?;
-        (BlobId::of(&bytes) == id).then_some(bytes)
+        pack.take(len as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Writes what is new.
@@ -108,15 +127,18 @@ impl Contents {
         if fresh.is_empty() {
             return Ok(());
         }
+        fresh.retain(|id, _| !self.check(*id));
         let table = self.table();
-        fresh.retain(|id, _| !table.places.contains_key(id));
         let bytes: Vec<u8> = fresh.values().flatten().copied().collect();
         let pack = self.pack_path(table.pack);
         if fresh.is_empty() || len_of(&pack) + bytes.len() as u64 > MAX_PACK {
             return Ok(());
         }
         let mut at = append::append(&pack, &bytes)?;
-        let mut lines = String::new();
+        let mut lines = match table.file {
+            Stored::Whole => String::new(),
+            Stored::Missing | Stored::Unreadable => table.to_text(),
+        };
         for (id, bytes) in &fresh {
             lines += &json::line(&Line::Content(*id, at, bytes.len()));
             at += bytes.len() as u64;
@@ -126,8 +148,7 @@ impl Contents {
             // Behind a line that a power loss tore.
             Stored::Whole => append::append(&index, format!("\n{lines}").as_bytes()).map(drop)?,
             Stored::Missing | Stored::Unreadable => {
-                let whole = json::line(&Line::Pack(table.pack)) + &lines;
-                replace::replace_private(&index, whole.as_bytes())?;
+                replace::replace_private(&index, lines.as_bytes())?;
             }
         }
         self.was_unreadable |= table.file == Stored::Unreadable;
@@ -208,6 +229,13 @@ impl Table {
             places: lines.filter_map(place).collect(),
             file: Stored::Whole,
         })
+    }
+
+    fn to_text(&self) -> String {
+        let places = self.places.iter();
+        let places = places.map(|(id, (start, len))| Line::Content(*id, *start, *len));
+        let lines = [Line::Pack(self.pack)].into_iter().chain(places);
+        lines.map(|line| json::line(&line)).collect()
     }
 
     fn unreadable() -> Self {

@@ -12,10 +12,11 @@ use anyhow::bail;
 use crate::base::disk::bounded_read;
 use crate::base::disk::resolve::is_missing;
 use crate::base::warn;
-use crate::contract::table::{Classification, Writer};
+use crate::contract::table::{Classification, DirKind, Writer};
 use crate::log::append::LogFile;
 use crate::project::entries::{self, Found};
 use crate::project::registry::Registry;
+use crate::project::roots::OnDisk;
 use crate::project::sites::Site;
 use crate::recorder::contents::{Contents, MAX_CONTENT};
 use crate::recorder::entry::{BlobId, Change, Kind, Nanos, State};
@@ -25,6 +26,9 @@ use crate::settings::model::Recording;
 /// File times lag behind the clock, and two writes within a tick show one time. What
 /// was changed this short a time before a look is read again at the next.
 const RACY: Nanos = 20_000_000;
+
+/// A longer log of this program is known by its size alone: each line makes it another content.
+const MAX_LOG: u64 = 256 << 10;
 
 /// A site with more entries is not looked at.
 const MAX_ENTRIES: usize = 20_000;
@@ -109,6 +113,8 @@ struct Work<'l, 'i> {
 impl Work<'_, '_> {
     fn site(&mut self, site: &Site<'_>, given: Nanos) -> anyhow::Result<()> {
         let lock = site.governed.system.info().pid_lock;
+        let view = OnDisk::of(&site.root, self.look.registry);
+        let is_open = site.governed.site_kind(&view) == DirKind::Open;
         let mut count = 0;
         let (look, work) = (self.look, RefCell::new(self));
         let mut is_known = |path: &Path, meta: &Metadata| {
@@ -123,7 +129,8 @@ impl Work<'_, '_> {
             '_,
         >| {
             let system = site.governed.system;
-            let is_free = matches!(found.standing, Classification::Free)
+            let is_free = is_open
+                && matches!(found.standing, Classification::Free)
                 && system.near_miss(&found.name).is_none()
                 && system.free_writer(&found.name) == Writer::Anyone;
             if !is_free && lock != Some(&found.name) {
@@ -155,18 +162,22 @@ impl Work<'_, '_> {
         }
         let log = self.look.logs.iter().find(|log| log.path() == *path);
         let bytes = match log {
-            Some(_) => None,
-            None => content(Path::new(path), &state),
+            Some(_) if state.size > MAX_LOG => None,
+            _ => content(Path::new(path), &state),
         };
         state.blob = bytes.as_deref().map(BlobId::of);
         let is_same = match (log, before) {
-            (Some(log), before) => before.is_none_or(|before| has_only_grown(log, &state, &before)),
-            (None, before) => before.is_some_and(|before| state.holds_same(&before)),
+            (Some(log), Some(before)) => has_only_grown(log, &state, &before, bytes.as_deref()),
+            (log, before) => {
+                log.is_some() || before.is_some_and(|before| state.holds_same(&before))
+            }
         };
-        if !is_same && let Some(bytes) = bytes {
+        if (!is_same || log.is_some())
+            && let Some(bytes) = bytes
+        {
             self.look.keep(bytes, self.contents);
         }
-        if before != Some(state) && !(is_same && log.is_some() && before.is_some()) {
+        if before != Some(state) {
             self.index.set(path, Some(state));
         }
         let is_given = before.is_none() && ctime < given;
@@ -230,9 +241,15 @@ pub fn state_of(path: &Path, contents: Option<&mut Contents>) -> Option<State> {
 }
 
 /// A log that grew, or that went on in a new file after the full one was moved away.
-fn has_only_grown(log: &LogFile, state: &State, before: &State) -> bool {
+fn has_only_grown(log: &LogFile, state: &State, before: &State, bytes: Option<&[u8]>) -> bool {
     if state.ino == before.ino {
-        return state.size >= before.size;
+        let former = bytes.zip(before.blob);
+        let is_kept = |(bytes, blob): (&[u8], BlobId)| {
+            let start = usize::try_from(before.size).ok();
+            let start = start.and_then(|size| bytes.get(..size));
+            start.is_some_and(|start| BlobId::of(start) == blob)
+        };
+        return state.size >= before.size && former.is_none_or(is_kept);
     }
     let ino = |path: PathBuf| fs::symlink_metadata(path).map(|meta| State::of(&meta).ino);
     let mut generations = log.generations().into_iter();
@@ -242,7 +259,12 @@ fn has_only_grown(log: &LogFile, state: &State, before: &State) -> bool {
 /// The bytes of a file that is not too large, or a link's target.
 fn content(path: &Path, state: &State) -> Option<Vec<u8>> {
     match state.kind {
-        Kind::File if state.size <= MAX_CONTENT => bounded_read::read(path, MAX_CONTENT).ok(),
+        Kind::File if state.size <= MAX_CONTENT => {
+            let mut bytes = bounded_read::read(path, MAX_CONTENT).ok()?;
+            // Of what grows meanwhile, as much as was there.
+            bytes.truncate(usize::try_from(state.size).ok()?);
+            Some(bytes)
+        }
         Kind::Link => {
             let target = fs::read_link(path).ok()?;
             Some(target.into_os_string().into_encoded_bytes())

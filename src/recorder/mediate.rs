@@ -82,8 +82,15 @@ impl<'w> Recorder<'w> {
         if !self.is_concerned() {
             return;
         }
+        // No two calls of one actor that write run at once: one that is open was interrupted.
+        let (id, end) = (&caller.tool_use_id, self.nanos());
+        let is_over = |window: &Window| {
+            let is_earlier = window.is_waited_for() && window.caller.tool_use_id != *id;
+            let is_its_own = Hearer::of(&window.caller) == Hearer::of(&caller);
+            (is_earlier && is_its_own).then_some(Running::Dangling { end })
+        };
         let step = Step {
-            closing: Closing::Nothing,
+            closing: Closing::Those(&is_over),
             hearer: Some(Hearer::of(&caller)),
             windowless: None,
             session: &caller.session,
@@ -204,7 +211,9 @@ impl<'w> Recorder<'w> {
         let tidied = self.locked(|locked| {
             let mut known = self.known(locked)?;
             for (path, state) in known.index.entries() {
-                let is_kept = state.blob.is_none_or(|blob| known.contents.has(blob));
+                let is_kept = state
+                    .blob
+                    .is_none_or(|blob| known.contents.get(blob).is_some());
                 if !is_kept && self.settings.recorder == Recording::On {
                     look::state_of(Path::new(path), Some(&mut known.contents));
                 }

@@ -70,7 +70,7 @@ impl Recorder<'_> {
                 continue;
             };
             let before = plan.change.before.as_ref().and_then(|before| before.blob);
-            let is_kept = before.is_some_and(|blob| known.contents.has(blob));
+            let is_kept = before.is_some_and(|blob| known.contents.get(blob).is_some());
             finding.restorable_at = (is_kept && !finding.was_undone()).then(|| id.clone());
             if self.was_warned_of(plan, &finding) {
                 continue;

@@ -88,7 +88,7 @@ impl Recorder<'_> {
 
     pub(super) fn note_unreadable(&self, contents: &Contents) {
         if contents.was_unreadable {
-            self.log_fault("the index of the kept contents cannot be read; it is made anew, and former contents are lost");
+            self.log_fault("kept contents of state files cannot be read; what is there now is kept anew, and former contents are lost");
         }
     }
 
