@@ -137,6 +137,8 @@ pub struct Wired {
     pub matcher: Option<String>,
     pub command: String,
     pub fit: Fit,
+    /// What stands in it, but for a timeout that leaves it the time to answer.
+    content: Value,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +227,15 @@ fn wired(event: &str, group: Node<'_>, hook: Node<'_>) -> Option<Wired> {
     let command = our_command(hook)?;
     let mut entries = ENTRIES.iter().filter(|entry| entry.event == event);
     let exact = entries.find(|entry| group.is(&entry.group(&command)));
+    let timeout = hook.get("timeout").and_then(Node::number);
+    let mut content = hook.value();
+    if let Value::Object(members) = &mut content
+        && timeout >= Some(1.0)
+    {
+        members.remove("timeout");
+    }
     Some(Wired {
+        content,
         event: event.to_owned(),
         matcher: group.get("matcher").and_then(Node::string),
         fit: exact.map_or(Fit::Different, Fit::Exact),
@@ -258,7 +268,13 @@ pub fn keeps_our_entries(before: &str, after: &str) -> bool {
         (Ok(before), Err(_)) => return !before.is_ours() && before.plugin != Some(true),
         (Err(_), after) => return !may_be_ours || after.is_ok_and(|after| after.is_live()),
     };
-    let is_kept = |entry: &Wired| after.entries.contains(entry);
+    let is_kept = |entry: &Wired| {
+        let is_same = |it: &Wired| {
+            let keys = (&it.event, &it.matcher, &it.content);
+            keys == (&entry.event, &entry.matcher, &entry.content)
+        };
+        after.entries.iter().any(is_same)
+    };
     let keeps_plugin = match after.plugin {
         Some(is_on) => is_on || before.plugin == Some(false),
         None => before.plugin != Some(true),

@@ -116,8 +116,13 @@ impl<'t> Node<'t> {
         self.text.parse().ok()
     }
 
+    /// Null where it has half surrogate pairs, or is nested too deep.
+    pub(super) fn value(self) -> Value {
+        serde_json::from_str(self.text).unwrap_or_default()
+    }
+
     pub(super) fn is(self, value: &Value) -> bool {
-        serde_json::from_str::<Value>(self.text).is_ok_and(|it| it == *value)
+        self.value() == *value
     }
 }
 

@@ -302,6 +302,10 @@ fn an_edit_that_disarms_the_guard_is_seen() {
     };
     assert!(keeps("opus", "sonnet"));
     assert!(keeps("\"hooks\": {", "\"hooks\": {\"Notification\": [],"));
+    assert!(keeps("\"timeout\": 10", "\"timeout\": 60"));
+    assert!(!keeps("\"timeout\": 10", "\"timeout\": 0.001"));
+    let other = r#""hooks": [{"type": "command", "command": "lint"},"#;
+    assert!(keeps("\"hooks\": [", other), "in our group");
     assert!(!keeps(TOOLS, "^Nothing$"));
     assert!(!keeps(HERE, "/tmp/statewarden"));
     assert!(!keeps("\"timeout\": 10", "\"timeout\": \"10\""));
