@@ -96,7 +96,13 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
     let operands = parsed.operands.iter().copied();
     let mut ran = Ran::silent();
     match writer.rule {
-        Rule::Each(act) => shell.report_all(operands, act),
+        Rule::Each(act) => {
+            // `touch -c` makes none.
+            let is_there = |file: &&Field| file.known().is_none_or(|path| shell.exists(path));
+            let mut files = parsed.operands.clone();
+            files.retain(|file| !parsed.has("c no-create") || is_there(file));
+            shell.report_all(files, act);
+        }
         Rule::Run(run) => run(shell, &parsed),
         Rule::Values(act, names) => {
             shell.report_all(parsed.values(names), act);
