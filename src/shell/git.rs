@@ -5,7 +5,7 @@
 use super::args::{Args, Options, is_in};
 use super::eval::{Ran, Shell};
 use super::field::Field;
-use super::glob::Glob;
+use super::glob::{Glob, is_pattern};
 use super::{copy, edit};
 use crate::base::path::collapse;
 use crate::base::target::Act;
@@ -218,13 +218,18 @@ fn ignored(shell: &Shell<'_>) -> Vec<String> {
     rules.map(str::to_owned).collect()
 }
 
-/// Reports what is cleared: a whole directory, or entry by entry where rules tell them apart.
+/// Reports what is cleared: a file by its name, a whole directory, or entry by entry where
+/// rules tell them apart.
 fn clear(shell: &mut Shell<'_>, act: Act, dir: &Field, rules: &[String]) {
-    let path = dir.known().and_then(|dir| shell.absolute(dir));
-    let path = path.filter(|path| shell.is_dir(path));
-    let Some(path) = path.filter(|_| !rules.is_empty()) else {
+    let Some(path) = dir.known().and_then(|dir| shell.absolute(dir)) else {
         return shell.report(dir, act);
     };
+    if !shell.is_dir(&path) && !is_pattern(&path) {
+        return shell.report(dir, Act::Remove);
+    }
+    if rules.is_empty() {
+        return shell.report(dir, act);
+    }
     for name in shell.entries(&path) {
         if !rules.iter().any(|rule| names(rule, &name)) {
             shell.report(&Field::literal(format!("{path}/{name}")), act);
