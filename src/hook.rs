@@ -135,6 +135,9 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
     if matches!(event.kind(), Kind::SubagentStart | Kind::SubagentStop) {
         calls::agent_passed(&world, event);
     }
+    if env.client.is_none() && event.is_of_tool() {
+        session_start::prove(&world, event);
+    }
     match (event.kind(), event.tool()) {
         _ if is_call(event) => {
             let (reply, claims) = guard(&world, event, targets);

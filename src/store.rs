@@ -78,6 +78,10 @@ pub const WIRED: &str = "wired";
 /// last when the file was written.
 pub const OTHER_HOST: &str = "other-host";
 
+/// The file in the program's own folder that names the last session whose start did not
+/// prove that Claude Code runs it, until a tool call of it does.
+pub const UNPROVED: &str = "unproved";
+
 /// Notes that a host has run the hook, at most once a day.
 ///
 /// # Errors

@@ -192,14 +192,17 @@ impl<'b> Event<'b> {
         matches!(self.stop_hook_active.read(), Ok(Some(true)))
     }
 
+    /// Whether it is about a call of a tool.
+    pub fn is_of_tool(&self) -> bool {
+        use Kind::{PostToolUse, PostToolUseFailure, PreToolUse};
+        matches!(self.kind(), PreToolUse | PostToolUse | PostToolUseFailure)
+    }
+
     /// Whether an event of this kind about this tool can matter at all.
     pub fn may_concern(&self) -> bool {
         match self.kind() {
-            Kind::PreToolUse | Kind::PostToolUse | Kind::PostToolUseFailure => {
-                self.tool() != Tool::Other
-            }
             Kind::Other => false,
-            _ => true,
+            _ => !self.is_of_tool() || self.tool() != Tool::Other,
         }
     }
 

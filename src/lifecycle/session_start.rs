@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
+use crate::base::disk::bounded_read::read_text;
 use crate::base::text;
 use crate::contract::edition::{EnabledDevt, InForce};
 use crate::host::event::{Event, Kind};
@@ -18,7 +19,7 @@ use crate::project::contracts;
 use crate::project::plugins::{self, EnabledPlugins};
 use crate::project::roots::read_client_text;
 use crate::project::sites::Site;
-use crate::store::{Above, note_wired};
+use crate::store::{Above, UNPROVED, note_wired, replace};
 use crate::systems::workflow::Workflow;
 use crate::systems::{devt, groups};
 
@@ -85,6 +86,20 @@ fn heartbeat(context: &Context<'_>, event: &Event<'_>, devt: Option<&EnabledDevt
     let mut record = Record::new(What::Heartbeat, &what, Some(event), context.now.get());
     record.client.clone_from(&context.env.client);
     context.append(&context.logs().events(), &record);
+    if record.client.is_none() {
+        let note = context.logs().own_folder().join(UNPROVED);
+        let noted = replace::replace_unflushed(&note, event.session().as_bytes());
+        context.warn_about(UNPROVED, noted);
+    }
+}
+
+/// A tool call proves what the start of its session left open: that this host's calls are
+/// judged.
+pub(crate) fn prove(context: &Context<'_>, event: &Event<'_>) {
+    let note = context.logs().own_folder().join(UNPROVED);
+    if read_text(&note).is_ok_and(|session| session.as_deref() == Some(event.session())) {
+        context.warn_about(UNPROVED, replace::remove(&note));
+    }
 }
 
 /// What the plugins that the client has enabled bring.

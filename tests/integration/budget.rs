@@ -303,7 +303,8 @@ impl Run<'_> {
         command.args(&tool[1..]).arg(program).args(args).env_clear();
         command
             .env("HOME", self.sandbox.home())
-            .env("PATH", "/usr/bin:/bin");
+            .env("PATH", "/usr/bin:/bin")
+            .env("AI_AGENT", "claude-code_2-1-331_harness");
         command
             .env("CLAUDE_PROJECT_DIR", self.sandbox.project())
             .stdin(reader);

@@ -12,15 +12,15 @@ use crate::cli::install::{Place, Scope};
 use crate::host::settings_json::{self, Wiring};
 use crate::log::append::Logs;
 use crate::project::roots::read_client_text;
-use crate::store::{OTHER_HOST, modified};
+use crate::store::{OTHER_HOST, UNPROVED, modified};
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let (own, logs) = (Logs::of(&subject.place.project), disk::logs(subject));
-    let is_beat = |record: &Value| record["decision"] == "heartbeat";
-    let beat = last_record(&own.events().path(), is_beat);
+    let beat = last_heartbeat(&own.events().path());
     let client = beat.as_ref().and_then(|beat| beat["client"].as_str());
     let mut findings = check_client_settings(subject.place);
-    findings.push(check_heartbeat(beat.as_ref(), &logs));
+    let unproved = read_text(&own.own_folder().join(UNPROVED)).ok().flatten();
+    findings.push(check_heartbeat(beat.as_ref(), unproved.as_deref()));
     findings.extend(client.and_then(check_version));
     findings.extend(check_unseen_run(subject, &logs));
     findings.extend(check_other_host(&own.own_folder().join(OTHER_HOST)));
@@ -68,19 +68,20 @@ fn check_other_host(note: &Path) -> Option<Finding> {
 /// Records are short, so that many sessions' are in there.
 const TAIL: u64 = 16 << 20;
 
-/// The last record of a log for which something holds. A log that cannot be read is told
-/// of elsewhere.
-fn last_record(log: &Path, is_it: impl Fn(&Value) -> bool) -> Option<Value> {
+/// The last heartbeat in a log. A log that cannot be read is told of elsewhere.
+fn last_heartbeat(log: &Path) -> Option<Value> {
     let mut last = None;
+    let is_beat = |record: &Value| record["decision"] == "heartbeat";
     let mut take = |line: &str| {
         let record = serde_json::from_str(line).ok();
-        last = record.filter(&is_it).or(last.take());
+        last = record.filter(is_beat).or(last.take());
     };
     let _ = bounded_read::tail(log, TAIL, &mut take);
     last
 }
 
-fn check_heartbeat(beat: Option<&Value>, logs: &[PathBuf]) -> Finding {
+/// `unproved` is the last session of which no host is known.
+fn check_heartbeat(beat: Option<&Value>, unproved: Option<&str>) -> Finding {
     let Some(beat) = beat else {
         return Finding::new(
             "heartbeat",
@@ -96,9 +97,7 @@ fn check_heartbeat(beat: Option<&Value>, logs: &[PathBuf]) -> Finding {
         return Finding::info("heartbeat", format!("{what}, Claude Code {client}"));
     }
     // Other hosts run the hook as well, and their calls are not judged.
-    let is_call =
-        |record: &Value| record["tool"].is_string() && record["session_id"] == beat["session_id"];
-    if logs.iter().any(|log| last_record(log, is_call).is_some()) {
+    if unproved != Some(beat["session_id"].as_str().unwrap_or_default()) {
         return Finding::info("heartbeat", what);
     }
     Finding::new(

@@ -321,19 +321,18 @@ fn logs_locks_and_leftovers_are_examined() {
         &temp,
         &[&expected[..], &[("other-host", Level::Warning)]].concat(),
     );
-    let call = beat
-        .replace("heartbeat", "warn")
-        .replace("\"ts\"", "\"tool\":\"Bash\",\"ts\"");
     let client = beat.replace('}', ",\"client\":\"2.1.331\"}");
-    for (records, end) in [
+    for (record, unproved, end) in [
         (
-            beat.to_owned(),
+            beat,
+            "s",
             ", but nothing proves that Claude Code started it",
         ),
-        (format!("{beat}\n{call}"), ""),
-        (format!("{call}\n{client}"), ", Claude Code 2.1.331"),
+        (beat, "of another", ""),
+        (client.as_str(), "s", ", Claude Code 2.1.331"),
     ] {
-        temp.write(log, &(records + "\n"));
+        temp.write(log, &format!("{record}\n"));
+        temp.write("project/.claude/statewarden/unproved", unproved);
         let is_beat = |finding: &Finding| finding.id == "heartbeat";
         let heartbeat = findings(&temp).into_iter().find(is_beat).unwrap();
         let what = "last session start: 2026-01-02T03:04:05.678Z (0.1.0)";
