@@ -80,15 +80,19 @@ impl System for Devt {
         let AgentEvent::AgentEnd { agent, .. } = *moment else {
             return Effects::default();
         };
-        let Some(artifact) = Artifact::for_agent(agent) else {
-            return Effects::default();
-        };
         let Some(workflow) = files.text("workflow.yaml") else {
             return Effects::default();
         };
-        if let Some(why) = gate::inactive(&workflow) {
-            return Effects::of([FileOutcome::new("workflow.yaml", Err(why))]);
-        }
+        let artifact = match (Artifact::for_agent(agent), gate::inactive(&workflow)) {
+            (Some(artifact), None) => artifact,
+            (Some(_), Some(why)) => {
+                return Effects::of([FileOutcome::new("workflow.yaml", Err(why))]);
+            }
+            (None, inactive) => {
+                let no_gate = || FileOutcome::of_no_gate("workflow.yaml", agent);
+                return Effects::of(inactive.is_none().then(no_gate));
+            }
+        };
         let fields = workflow_yaml::read(&workflow);
         let begun = fields.text("created_at");
         let stale = artifact

@@ -71,6 +71,10 @@ impl System for Session {
                 Phase::for_agent(agent).and_then(|phase| newest(files, agent, phase, now))
             }
             AgentEvent::Wrote { entry, text } => written(files, entry, text, now),
+            AgentEvent::AgentEnd { agent, .. } if Phase::for_agent(agent).is_none() => {
+                let open = newest_of(&states(files)).map(|(file, _)| file.to_owned());
+                open.ok().map(|file| FileOutcome::of_no_gate(&file, agent))
+            }
             AgentEvent::AgentEnd { .. } | AgentEvent::TurnEnd { .. } => None,
         };
         Effects::of(outcome)

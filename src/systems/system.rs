@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
 
-pub use self::agent_event::{AgentEvent, ClosedGate, Effects, FileOutcome, MissingArtifact};
+pub use self::agent_event::{
+    AgentEvent, ClosedGate, Effects, FileOutcome, MissingArtifact, no_gate,
+};
 use crate::base::actor::AgentName;
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Name, Row, Writer};

@@ -86,7 +86,7 @@ const CALLS: &[(&str, i64, Event)] = &[
         }
         after_bash(sandbox)
     }),
-    ("end of an agent without a gate", 24, |sandbox| {
+    ("end of an agent without a gate", 27, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
     ("gate change", 160, |sandbox| {

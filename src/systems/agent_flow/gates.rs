@@ -13,6 +13,7 @@ use super::log;
 use super::state::{Agent, FlowState, Mode, Phase, has_passed};
 use super::verdict::{self, Verdict};
 use crate::base::actor::AgentName;
+use crate::systems::system::no_gate;
 use crate::systems::workflow::{GateStatus, Outcome, Proof};
 
 const ORCHESTRATOR: &str = "Orchestrator";
@@ -238,7 +239,7 @@ pub fn on_stop(text: &str, now: DateTime<Utc>) -> Outcome {
 }
 
 fn gate_owner(name: &AgentName) -> Result<Agent, String> {
-    Agent::of(name).ok_or_else(|| format!("agent `{name}` has no gate"))
+    Agent::of(name).ok_or_else(|| no_gate(name))
 }
 
 #[cfg(test)]

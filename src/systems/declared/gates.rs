@@ -188,7 +188,7 @@ impl<'s> Gates<'s> {
                 self.end(rule, state, agent, reply, files, &now)
             }
             (None, AgentEvent::AgentEnd { .. }) => {
-                self.effect(Err(format!("agent `{agent}` has no gate")))
+                Effects::of([FileOutcome::of_no_gate(&self.file(), agent)])
             }
             _ => Effects::default(),
         }

@@ -55,6 +55,19 @@ impl FileOutcome {
         let file = file.to_owned();
         Self { file, outcome }
     }
+
+    /// An agent ended while a run is active, and none of its gates is the agent's.
+    pub fn of_no_gate(file: &str, agent: &AgentName) -> Self {
+        Self::new(file, Err(no_gate(agent)))
+    }
+}
+
+/// Why the end of an agent moves nothing.
+pub fn no_gate(agent: &AgentName) -> String {
+    match agent.as_str() {
+        "" => "the agent has no type".to_owned(),
+        name => format!("agent `{name}` has no gate"),
+    }
 }
 
 /// An artifact that an agent did not leave as it should.
