@@ -295,6 +295,12 @@ pub fn must_have_all() -> bool {
     cfg!(target_os = "linux") && std::env::var_os("CI").is_some()
 }
 
+/// Of the many steps of a test that goes through all there are, a developer's run takes every
+/// fifth, and CI each. Five has no divisor in common with the choices of such tests.
+pub fn stride() -> usize {
+    if must_have_all() { 1 } else { 5 }
+}
+
 /// The same for want of what `.ci/setup` installs.
 #[track_caller]
 pub fn lacks(what: &str) {

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::recorder::{after, before};
+use crate::support::stride;
 
 const LINES: &str = include_str!("../../fixtures/evidence/honest.txt");
 
@@ -116,7 +117,7 @@ fn agent_flow() {
         .lines()
         .filter(|line| !line.starts_with('#'))
         .collect();
-    for n in 0..RUNS[0] {
+    for n in (0..RUNS[0]).step_by(stride()) {
         let flags: &[&[&str]] = &[&[], &["--team"], &["--force-sequential"]];
         let stage = Stage::with_run(flags[n % 3]);
         let file = [SINGLE, TEAM, TEAM][n % 3];
@@ -187,7 +188,7 @@ const PHASES: [(&str, &str, &str, &[&str], &str); 6] = [
 
 #[test]
 fn devt() {
-    for n in 0..RUNS[1] {
+    for n in (0..RUNS[1]).step_by(stride()) {
         let mut run = Run::new(n, Stage::new());
         run.stage
             .run("update active=true workflow_type=dev phase=scan")
@@ -236,7 +237,7 @@ fn devt() {
 
 #[test]
 fn session() {
-    for n in 0..RUNS[2] {
+    for n in (0..RUNS[2]).step_by(stride()) {
         let mut run = Run::new(n, Stage::new());
         let way = run.one_of(&WAYS);
         let flags = run.one_of(&["", "--fast", "--auto"]);
@@ -282,7 +283,7 @@ fn session() {
 
 #[test]
 fn groups() {
-    for n in 0..RUNS[3] {
+    for n in (0..RUNS[3]).step_by(stride()) {
         let mut run = Run::new(n, Stage::new());
         let way = run.one_of(&WAYS);
         let n_groups = run.one_of(&[1, 2, 3]);
@@ -334,7 +335,7 @@ fn agentmux() {
         let file = format!("tests/fixtures/agentmux/ok-{at}.state.json");
         std::fs::read_to_string(file).unwrap()
     };
-    for n in 0..RUNS[4] {
+    for n in (0..RUNS[4]).step_by(stride()) {
         let mut run = Run::new(n, Stage::new());
         let dir = ".agentmux/.sessions/s";
         let way = run.one_of(&WAYS);
