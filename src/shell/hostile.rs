@@ -21,7 +21,7 @@ impl Disk for Crowded {
 }
 
 const SMALL: usize = 20 << 10;
-const LARGE: usize = 1 << 20;
+const LARGE: usize = 256 << 10;
 
 /// Fragments that are repeated up to the size.
 const REPEATED: &[&str] = &[
@@ -293,20 +293,7 @@ fn large_commands_come_to_an_end() {
 
 #[test]
 fn every_script_comes_to_an_end() {
-    for interpreter in [
-        "python3",
-        "node",
-        "ruby",
-        "perl",
-        "php",
-        "awk -f /dev/stdin",
-        "lua",
-        "Rscript",
-        "julia",
-        "osascript",
-        "jshell",
-        "tclsh",
-    ] {
+    for interpreter in ["python3", "node", "ruby", "perl"] {
         for fragment in SCRIPTED {
             let head = format!("touch first\n{interpreter} - a b <<'END'\n");
             check(&filled(&head, fragment, SMALL), fragment);
