@@ -125,19 +125,21 @@ pub struct Response<'b> {
     pub task_id: Text<'b>,
 }
 
-/// The host that puts a key into its events which Claude Code does not.
-fn other_host(key: &str) -> Option<&'static str> {
-    Some(match key {
-        "agent_action_name" => "Windsurf",
-        "clineVersion" | "hookName" => "Cline",
-        "cursor_version" => "Cursor",
-        "hookEventName" => "VS Code",
-        "toolArgs" | "toolName" => "Copilot",
-        "tool_call_id" => "Qwen Code",
-        "turn_id" => "Codex",
-        _ => return None,
-    })
-}
+/// Keys which together are in the events of a host, and not in those of Claude Code. The
+/// first that are there tell.
+const OTHER_HOSTS: [(&[&str], &str); 11] = [
+    (&["cursor_version"], "Cursor"),
+    (&["conversation_id", "workspace_roots"], "Cursor"),
+    (&["agent_action_name"], "Windsurf"),
+    (&["toolName"], "Copilot"),
+    (&["toolArgs"], "Copilot"),
+    (&["hookEventName"], "VS Code"),
+    (&["clineVersion"], "Cline"),
+    (&["hookName"], "Cline"),
+    (&["turn_id"], "Codex"),
+    (&["tool_call_id"], "Qwen Code"),
+    (&["timestamp", "tool_result"], "Copilot"),
+];
 
 impl<'b> Event<'b> {
     /// Parses the bytes of one event; a byte order mark before it is skipped.
@@ -157,11 +159,13 @@ impl<'b> Event<'b> {
     /// The host whose event it is by its keys, where that is not Claude Code. A client that
     /// says that it is Claude Code is believed whatever keys it adds.
     pub fn other_host(&self, env: &Env) -> Option<&'static str> {
-        let keys = || from_str::<BTreeMap<String, IgnoredAny>>(self.json).unwrap_or_default();
-        match env.client {
-            Some(_) => None,
-            None => keys().keys().find_map(|key| other_host(key)),
+        if env.client.is_some() {
+            return None;
         }
+        let keys: BTreeMap<String, IgnoredAny> = from_str(self.json).unwrap_or_default();
+        let is_sent =
+            |(needed, _): &&(&[&str], _)| needed.iter().all(|key| keys.contains_key(*key));
+        OTHER_HOSTS.iter().find(is_sent).map(|(_, host)| *host)
     }
 
     /// All of the event.

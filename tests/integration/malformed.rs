@@ -381,15 +381,17 @@ fn other_hosts_unknown_events_and_tools_get_no_opinion() {
     let path = sandbox.path(".devt/state/notes.md");
     let event = sandbox.write_event(".devt/state/notes.md", "x");
     let start = sandbox.event_of("SessionStart");
-    for (key, host) in [
+    for (keys, host) in [
         ("cursor_version", "Cursor"),
         ("toolName", "Copilot"),
+        ("conversation_id workspace_roots", "Cursor"),
         ("hookEventName", "VS Code"),
         ("agent_action_name", "Windsurf"),
+        ("timestamp tool_result", "Copilot"),
         ("turn_id", "Codex"),
     ] {
         for mut foreign in [event.clone(), start.clone()] {
-            foreign[key] = "1".into();
+            keys.split(' ').for_each(|key| foreign[key] = "1".into());
             sandbox.hook(&foreign).is_silent();
         }
         assert_eq!(sandbox.read(".claude/statewarden/other-host"), host);
