@@ -18,7 +18,7 @@ use crate::base::target::{Act, Target};
 use crate::base::warn;
 use crate::contract::denial::DenyCode;
 use crate::formats::surrogates;
-use crate::guard::claims::{self, Claim};
+use crate::guard::claims::{self, Claim, JudgeError};
 use crate::guard::decision::{self, Call, Channel, Decision, Ruling};
 use crate::guard::targets::mcp_act;
 use crate::guard::{judge, message};
@@ -102,10 +102,13 @@ impl Row {
     }
 
     /// A call that concerns a system and cannot be judged is denied as well.
-    fn refused(path: String, reason: String) -> Self {
+    fn refused(path: String, unsettled: &JudgeError) -> Self {
+        let code = Some(unsettled.code());
         Self {
             decision: Ruling::Deny,
-            reason: Some(reason),
+            code,
+            rule: code,
+            reason: Some(unsettled.reason()),
             ..Self::new(path, &Decision::Allow { notes: Vec::new() })
         }
     }
@@ -284,7 +287,7 @@ fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<Row
             ));
         }
         Ok((decision, _)) => Row::new(subject, &decision),
-        Err(unsettled) => Row::refused(subject, unsettled.reason()),
+        Err(unsettled) => Row::refused(subject, &unsettled),
     };
     Ok(row.unless_off(off))
 }

@@ -13,6 +13,7 @@ use crate::base::disk::resolve::{FollowFinal, is_missing, resolve};
 use crate::base::path;
 use crate::base::target::{Act, Target};
 use crate::base::text::excerpt;
+use crate::contract::denial::DenyCode;
 use crate::guard::descendants::{held, taken_along};
 use crate::guard::targets::Unread;
 use crate::project::registry::{EnabledSystem, Registry};
@@ -82,6 +83,7 @@ pub enum JudgeError {
     Target {
         path: String,
         system: String,
+        code: DenyCode,
         error: io::Error,
     },
     /// It would take away a tree that is too large to be searched for sites.
@@ -97,6 +99,7 @@ impl fmt::Display for JudgeError {
                 path,
                 system,
                 error,
+                ..
             } => write!(
                 out,
                 "`{}` belongs to {system} and could not be judged: {}",
@@ -117,10 +120,21 @@ impl fmt::Display for JudgeError {
 impl Error for JudgeError {}
 
 impl JudgeError {
+    /// The rule that it might break.
+    pub fn code(&self) -> DenyCode {
+        match self {
+            Self::Target { code, .. } => *code,
+            Self::TooLarge { .. } => DenyCode::BulkRemoval,
+            Self::Call(_) => DenyCode::MalformedContent,
+        }
+    }
+
     /// The refusal, with what to do.
     pub fn reason(&self) -> String {
-        let way_on = self.way_on();
-        format!("{self}. Nothing was written; {way_on}, or run `statewarden doctor`.")
+        let (code, way_on) = (self.code().as_str(), self.way_on());
+        format!(
+            "The call is denied ({code}): {self}. Nothing was written; {way_on}, or run `statewarden doctor`."
+        )
     }
 
     /// What to do instead, as a clause.
@@ -230,6 +244,7 @@ impl<'p, 's> Search<'p, 's> {
                     Err(JudgeError::Target {
                         path: written.to_string(),
                         system: found.governed.id().to_owned(),
+                        code: DenyCode::PathEscape,
                         error,
                     })
                 });

@@ -146,6 +146,7 @@ fn unreadable(claim: &Claim<'_>, error: io::Error) -> JudgeError {
     JudgeError::Target {
         path: claim.path(),
         system: claim.governed.id().to_owned(),
+        code: DenyCode::MalformedContent,
         error,
     }
 }

@@ -125,8 +125,7 @@ pub(super) fn current_dir() -> Option<String> {
     std::env::current_dir().ok().map(|dir| path::from_os(&dir))
 }
 
-/// Refuses a call that could not be judged. The record of it has no deny code: no rule
-/// was broken that is known.
+/// Refuses a call that could not be judged.
 pub(super) fn refuse_unsettled(
     context: &Context<'_>,
     event: &Event<'_>,
@@ -134,6 +133,7 @@ pub(super) fn refuse_unsettled(
 ) -> Reply {
     let reason = unsettled.reason();
     let mut record = Record::new(What::Deny, &reason, Some(event), context.now.get());
+    record.rule = Some(unsettled.code());
     let mut log = context.logs().denies();
     if let JudgeError::Target { path, system, .. } = unsettled {
         record.system = Some(system.clone());

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::base::path;
 use crate::base::target::Act;
+use crate::contract::denial::DenyCode;
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
 use crate::guard::judge;
@@ -89,6 +90,7 @@ fn recovery(
         claim.entry, denial.shown
     );
     let mut record = Record::new(What::Recovered, &reason, Some(event), context.now.get());
+    record.rule = denial.rule;
     record.system = Some(claim.governed.id().to_owned());
     record.name = Some(claim.entry.clone());
     record.file_path = Some(claim.path());
@@ -129,6 +131,7 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
             let shown = name.or(context.project.main.relative(path)).unwrap_or(path);
             denials.push(Denied {
                 id: id.to_owned(),
+                rule: record["rule"].as_str().and_then(DenyCode::parse),
                 shown: shown.to_owned(),
             });
         }
@@ -141,6 +144,7 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
 
 struct Denied {
     id: String,
+    rule: Option<DenyCode>,
     /// What was denied, as people are told.
     shown: String,
 }
