@@ -89,7 +89,7 @@ fn filters_combine() {
         ("--agent lawliet", &["a4"]),
         ("--agent agent-flow:Lawliet", &["a4"]),
         ("--agent Agent_Flow:lawliet --session s-2", &["a4"]),
-        ("--agent devt:lawliet", &[]),
+        ("--agent devt:lawliet", &["a4"]),
         ("--agent lawliet --session s-1", &[]),
         ("--rule wrong-writer", &["a3"]),
         ("--rule wrong-writer --system devt", &[]),

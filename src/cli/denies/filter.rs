@@ -135,11 +135,6 @@ impl Filter {
     }
 }
 
-/// A whole agent type, as agents' names are compared.
-fn folded(agent_type: &str) -> String {
-    agent_type.to_ascii_lowercase().replace('_', "-")
-}
-
 impl Query {
     /// Lets every record through, wherever it stands.
     pub(super) fn everything() -> Self {
@@ -174,10 +169,7 @@ impl Query {
         let same = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };
-        let agent = |wanted: &str| match wanted.contains(':') {
-            true => folded(&entry.agent_type) == folded(wanted),
-            false => entry.agent() == AgentName::parse(wanted).as_str(),
-        };
+        let agent = |wanted: &str| entry.agent() == AgentName::parse(wanted).as_str();
         same(&self.filter.session, &entry.session_id)
             && (same(&self.system, &entry.system)
                 || entry
