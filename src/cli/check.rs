@@ -254,12 +254,20 @@ fn check_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>
             }
         }
         let row = match event.kind() {
-            Kind::PreToolUse => judged(&event, file, there)?,
+            Kind::PreToolUse if event.tool() != Tool::Handback => judged(&event, file, there)?,
             _ => {
-                // Nothing is written before it.
+                // Nothing is written before it, but an agent may be sent back.
                 let name = event.hook_event_name.get().unwrap_or(file);
                 let allowed = Decision::Allow { notes: Vec::new() };
-                Row::new(format!("{name} event"), &allowed)
+                let row = Row::new(format!("{name} event"), &allowed);
+                match agents::objection_to_end(&there.world(), &event) {
+                    Some(reason) => Row {
+                        decision: Ruling::Deny,
+                        reason: Some(reason),
+                        ..row
+                    },
+                    None => row,
+                }
             }
         };
         Ok((row, there.rules.problems.clone()))

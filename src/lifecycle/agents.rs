@@ -2,22 +2,25 @@
 //! session's start. The counterpart of the guard: it refuses nothing but an
 //! end that owes an artifact, and a dispatch before its gate.
 
+mod owed;
 pub(crate) mod roles;
 
 use std::io;
 use std::time::Duration;
 
+use self::owed::{IN_A_MESSAGE, owed_before_the_end, send_back};
+pub(crate) use self::owed::{handed_back, objection_to_end};
 use crate::base::actor::{Actor, AgentName};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::target::{Act, Text};
-use crate::base::{clock, path, text};
+use crate::base::{clock, path};
 use crate::contract::denial::{Denial, DenyCode, Mode};
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
 use crate::guard::outcome;
 use crate::host::agent_result::{AgentResult, ToldBy};
 use crate::host::event::{Event, Tool};
-use crate::host::reply::{self, Reply};
+use crate::host::reply::Reply;
 use crate::lifecycle::calls;
 use crate::lifecycle::counted_runs::{Began, Runs};
 use crate::lifecycle::evidence::Evidence;
@@ -248,58 +251,6 @@ fn apply_end(
     (write_gates(context, plan, &about), Counted::Now(owed))
 }
 
-/// What an agent may not end without.
-fn owed_before_the_end(context: &Context<'_>, plan: &Plan<'_>) -> Vec<OwedArtifact> {
-    if context.rules.settings.completion != Strictness::Block {
-        return Vec::new();
-    }
-    let mut owed = plan.owed();
-    owed.retain(|due| due.mode == Mode::Enforce);
-    owed
-}
-
-/// `PreToolUse` of `SubagentHandback`, by which an agent's report goes to its caller in
-/// auto mode: the end of the agent is too late to ask for what it owes. A report is
-/// refused once, and never where that cannot be noted.
-pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let (session, id) = (event.session(), event.agent_id());
-    let agent_type = event.agent_type().unwrap_or_default();
-    let evidence = Evidence::for_agent(context, session, agent_type, id);
-    let around = states_at_end(context, &context.cwd, &evidence);
-    let moment = AgentEvent::AgentEnd {
-        agent: &AgentName::parse(agent_type),
-        reply: event.input.message.as_str(),
-    };
-    let owed = owed_before_the_end(context, &Plan::new(&around, moment, context.now.get()));
-    if owed.is_empty() || id.is_empty() {
-        return Reply::Silent;
-    }
-    let about = About {
-        event: Some(event),
-        agent_type: Some(agent_type),
-        agent_id: Some(id),
-    };
-    let (project, now) = (&context.project, context.now.get());
-    let records = owed.iter().map(|due| due.sent_back(&about, project, now));
-    let noted = make_own_folder(context.logs().own_folder()).and_then(|()| {
-        with_lock(context.logs().own_folder(), TO_COUNT, |locked| {
-            let mut runs = Runs::read(locked);
-            if runs.was_sent_back(session, id) {
-                return Ok(Reply::Silent);
-            }
-            runs.send_back(session, id);
-            runs.write(locked)?;
-            append_gates_locked(context, locked, records);
-            let reason = send_back(&owed, BY_HANDBACK);
-            Ok(Reply::Deny { reason })
-        })
-    });
-    noted.unwrap_or_else(|error| {
-        context.warn_about("runs.json", Err(error));
-        Reply::Silent
-    })
-}
-
 fn note_owed(context: &Context<'_>, event: &Event<'_>, due: &OwedArtifact) {
     let reason = format!("`{}` is owed: {}", due.path, due.why);
     let mut record = Record::new(What::Warn, &reason, Some(event), context.now.get());
@@ -472,20 +423,4 @@ fn about<'a>(event: &'a Event<'a>, ending: &'a AgentResult) -> About<'a> {
         agent_type: Some(&ending.agent_type),
         agent_id: ending.agent_id.as_deref(),
     }
-}
-
-/// How an agent that is sent back gives its report again; its next message replaces the
-/// one it ended with, so it has to hold everything.
-const IN_A_MESSAGE: &str =
-    "give your full report again: the next message replaces the one you just gave";
-const BY_HANDBACK: &str =
-    "call SubagentHandback with your full report again: this one was not delivered";
-
-fn send_back(owed: &[OwedArtifact], again: &str) -> String {
-    let owed = owed
-        .iter()
-        .map(|due| format!("`{}` ({})", due.path, due.why));
-    let list = text::join_limited(owed.collect(), reply::MAX_REASON - 160);
-    let text = format!("Before you end: {list}. Write what is owed, then {again}.");
-    text::truncate(&text, reply::MAX_REASON)
 }
