@@ -231,7 +231,9 @@ impl Lint<'_> {
     /// What is wrong with a path, whatever may stand in its holes.
     fn judge_path(&self, path: &str, mention: &Mention<'_>, reader: &Actor) -> Option<Denial> {
         let mut denials = Vec::new();
-        for example in mention::examples(path) {
+        let examples = mention::examples(path).into_iter();
+        // Not everything that may stand for a directory makes it a state directory.
+        for example in examples.filter(|example| self.is_below_site(example)) {
             match self.denial(&example, reader) {
                 Some(denial) if is_of_name(&denial) => denials.push(denial),
                 other => return other.filter(|_| mention.is_to_be_written()),
