@@ -14,7 +14,6 @@ use crate::guard::removal::removal_rules;
 use crate::guard::suggestion::with_way_on;
 use crate::host::event::Tool;
 use crate::settings::model::SettingKey;
-use crate::systems::devt;
 use crate::systems::system::Note;
 
 /// The way a call reaches the disk.
@@ -61,9 +60,8 @@ pub enum Decision {
 impl Decision {
     /// What objections lead to; without one, to nothing.
     pub fn of(mut denials: Vec<Denial>) -> Self {
-        // The denials that hold come first; the reason leads with them. Among them are
-        // devt's: the one that leads says which log gets the record, and devt reads its own.
-        denials.sort_by_key(|denial| (denial.mode != Mode::Enforce, denial.system != devt::ID));
+        // The denials that hold come first, in the order of the call: the reason leads with them.
+        denials.sort_by_key(|denial| denial.mode != Mode::Enforce);
         match denials.first().map(|first| first.mode) {
             None => Self::Allow { notes: Vec::new() },
             Some(Mode::Enforce) => Self::Deny(denials),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::contract::denial::{Denial, Mode};
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
 use crate::guard::message;
@@ -39,12 +40,14 @@ pub(crate) fn record_decision(
         Decision::Deny(denials) => (What::Deny, denials),
     };
     let mut record = Record::from_denials(what, denials, reason, event, context.now.get());
-    let first = denials.first();
-    let claim = first.and_then(|first| claims.iter().find(|claim| claim.path() == first.path));
+    // devt reads its own log alone, so it has what concerns devt, whichever denial leads.
+    let is_of_devt = |denial: &&Denial| denial.system == devt::ID && denial.mode == Mode::Enforce;
+    let kept = denials.iter().find(is_of_devt).or(denials.first());
+    let claim = kept.and_then(|kept| claims.iter().find(|claim| claim.path() == kept.path));
     let site = claim.map(Claim::site_dir);
-    let system = record.system.clone().unwrap_or_default();
+    let system = kept.map_or("", |kept| &kept.system);
     let record_decision = match what {
-        What::Deny => denial_log(&context.logs(), &system, site.as_deref()),
+        What::Deny => denial_log(&context.logs(), system, site.as_deref()),
         _ => context.logs().events(),
     };
     record.workflow_id = claim.zip(site.as_deref()).and_then(|(claim, site)| {
