@@ -1,6 +1,5 @@
 //! The session's start: what a new session is told, and what it leaves for later ones.
 
-use std::cmp::Reverse;
 use std::path::Path;
 
 use crate::base::disk::bounded_read::read_text;
@@ -53,7 +52,7 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
     }
     // What was forgotten long ago must not push out what is under way, nor
     // what is derived from files, of any number, a run that is stored.
-    runs.sort_by_key(|run| Reverse(run.updated_at.clone()));
+    runs.sort_unstable_by(|one, other| other.updated_at.cmp(&one.updated_at));
     Reply::Context {
         event: Kind::SessionStart,
         text: [Some(under_way(&runs, &problems)), skew]

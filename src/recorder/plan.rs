@@ -116,9 +116,11 @@ impl<'s, 'w> Planner<'s, 'w> {
         let bulk = self.bulk(&judged, index);
         let plans = judged.into_iter().enumerate();
         let plans = plans.filter_map(|(at, judged)| Some(self.plan_one(judged?, bulk.get(&at))));
-        let mut plans: Vec<Plan<'s, 'w>> = plans.collect();
-        plans.sort_by_key(|plan| !matches!(plan.decision.verdict, Verdict::RenameBack(_)));
-        plans
+        let renames_back =
+            |plan: &Plan<'s, 'w>| matches!(plan.decision.verdict, Verdict::RenameBack(_));
+        let (mut first, others): (Vec<_>, Vec<_>) = plans.partition(renames_back);
+        first.extend(others);
+        first
     }
 
     fn plan_one(&self, judged: Judged<'s, 'w>, bulk: Option<&String>) -> Plan<'s, 'w> {

@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     for contract in &own {
         lint.unmentioned(contract, &texts, &mut findings);
     }
-    findings.sort();
+    findings.sort_unstable();
     findings.dedup();
     let document = Document {
         ok: findings.is_empty(),

@@ -173,8 +173,8 @@ fn update(text: &str, command: &str) -> Result<String, WiringError> {
         let mut ours = ours_at(document, entry.event);
         ours.retain(|ours| ours.is_alone && !kept.contains(&ours.hook.span()));
         let matcher = |ours: &Ours<'_>| ours.group.get("matcher").and_then(Node::string);
-        ours.sort_by_key(|ours| matcher(ours).as_deref() != entry.matcher);
-        let Some(first) = ours.into_iter().next() else {
+        let is_other = |ours: &Ours<'_>| matcher(ours).as_deref() != entry.matcher;
+        let Some(first) = ours.into_iter().min_by_key(is_other) else {
             continue;
         };
         let (wanted, place) = (entry.group(command), first.group.span());
@@ -210,7 +210,7 @@ type Edit = (Range<usize>, String);
 
 /// Puts edits into a text; they do not overlap.
 fn apply(text: &str, mut edits: Vec<Edit>) -> String {
-    edits.sort_by_key(|(range, _)| range.start);
+    edits.sort_unstable_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len() + 2_048);
     let mut at = 0;
     for (range, replacement) in edits {
