@@ -1,6 +1,7 @@
 //! Programs that copy, move, link and remove files and trees.
 
 use super::args::Args;
+use super::edit::back_up;
 use super::eval::Shell;
 use super::field::{Field, base_name};
 use crate::base::target::{Act, Spelling};
@@ -67,7 +68,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Sources, and where each comes to lie.
+    /// Sources, and where each comes to lie. Tells of what is kept of the files there.
     fn pairs<'f>(&mut self, args: &Args<'f>) -> Vec<(&'f Field, Field)> {
         let target_dir = args.value("t target-directory");
         let (sources, last) = match (target_dir, args.operands.split_last()) {
@@ -82,7 +83,11 @@ impl Shell<'_> {
             true => inside(last, from),
             false => last.clone(),
         };
-        sources.iter().map(|from| (*from, place(from))).collect()
+        let pairs: Vec<_> = sources.iter().map(|from| (*from, place(from))).collect();
+        for (_, to) in pairs.iter().filter(|_| args.has("b backup S suffix")) {
+            back_up(self, args, to, "~");
+        }
+        pairs
     }
 }
 
@@ -171,10 +176,14 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     for source in sources {
         let is_whole = source.text.ends_with('/');
-        match !is_whole && (shell.holds_dir(source) || shell.holds_dir(to)) {
-            true => shell.lay(source, &inside(to, source), NewDir::Named),
-            false => shell.lay(source, to, NewDir::Named),
+        let to = match !is_whole && (shell.holds_dir(source) || shell.holds_dir(to)) {
+            true => &inside(to, source),
+            false => *to,
+        };
+        if args.has("b backup") {
+            back_up(shell, args, to, "~");
         }
+        shell.lay(source, to, NewDir::Named);
     }
 }
 

@@ -136,19 +136,32 @@ fn in_place_option(arg: &str) -> Option<(&str, &str)> {
         .then(|| (letters, &behind[1..]))
 }
 
-/// Files that are edited where they stand. With a suffix each is kept beside; it may hold a `*`
-/// for the file's name.
+/// Files that are edited where they stand. With a suffix each is kept beside.
 pub(super) fn in_place(shell: &mut Shell<'_>, files: &[Field], suffix: &str) {
     for file in files {
         shell.report(file, Act::Edit);
-        let name = base_name(&file.text);
-        let kept = match suffix {
-            "" => continue,
-            suffix if suffix.contains('*') => suffix.replace('*', name),
-            suffix => format!("{name}{suffix}"),
-        };
-        let kept = file.with_text(join(dir_name(&file.text), &kept));
-        shell.report(&kept, Act::Write);
+        keep_beside(shell, file, suffix);
+    }
+}
+
+/// The copy of a file that is kept: its suffix may hold a `*` for the file's name.
+fn keep_beside(shell: &mut Shell<'_>, file: &Field, suffix: &str) {
+    let name = base_name(&file.text);
+    let kept = match suffix {
+        "" => return,
+        suffix if suffix.contains('*') => suffix.replace('*', name),
+        suffix => format!("{name}{suffix}"),
+    };
+    let kept = file.with_text(join(dir_name(&file.text), &kept));
+    shell.report(&kept, Act::Write);
+}
+
+/// What is kept of a file that is there, under the suffix that is given or the usual one.
+pub(super) fn back_up(shell: &mut Shell<'_>, args: &Args<'_>, file: &Field, usual: &str) {
+    let is_file = |path| shell.exists(path) && !shell.is_dir(path);
+    if file.known().is_some_and(is_file) {
+        let suffix = args.value("S z suffix").map(|suffix| &*suffix.text);
+        keep_beside(shell, file, suffix.unwrap_or(usual));
     }
 }
 
@@ -167,38 +180,43 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has("dry-run C check") {
         return;
     }
-    if file.is_some() {
-        return shell.report_all(file, Act::Edit);
-    }
     let patch = match args.value("i input") {
+        _ if file.is_some() => None,
         Some(file) => shell.content(file),
         None => shell.stdin.clone(),
     };
     let strip = args.value("p strip").and_then(|n| n.text.parse().ok());
-    patched(shell, patch, strip);
+    let files = match file {
+        Some(file) => vec![file.clone()],
+        None => patched(shell, patch, strip),
+    };
+    for file in files.iter().filter(|_| args.has("b backup")) {
+        back_up(shell, args, file, ".orig");
+    }
+    shell.report_all(&files, Act::Edit);
 }
 
 /// The files that a patch changes; one that is not known may change any.
-pub(super) fn patched(shell: &mut Shell<'_>, patch: Option<Field>, strip: Option<usize>) {
+pub(super) fn patched(
+    shell: &mut Shell<'_>,
+    patch: Option<Field>,
+    strip: Option<usize>,
+) -> Vec<Field> {
     let Some(patch) = patch else {
         shell.unknown_write();
-        return;
+        return Vec::new();
     };
-    for header in patch
-        .text
-        .lines()
-        .filter_map(|line| line.strip_prefix("+++ "))
-    {
-        let path = header.split('\t').next().unwrap_or(header);
-        let stripped = match strip {
-            Some(n) => path.splitn(n + 1, '/').nth(n),
-            None => Some(base_name(path)),
+    let lines = patch.text.lines();
+    let headers = lines.filter_map(|line| line.strip_prefix("+++ "));
+    let files = headers.filter_map(|header| {
+        let path = header.split('\t').next()?;
+        let file = match strip {
+            Some(n) => path.splitn(n + 1, '/').nth(n)?,
+            None => base_name(path),
         };
-        let file = stripped
-            .filter(|_| path != "/dev/null")
-            .map(|path| patch.with_text(path));
-        shell.report_all(&file, Act::Edit);
-    }
+        (path != "/dev/null").then(|| patch.with_text(file))
+    });
+    files.collect()
 }
 
 /// `tar -cf FILE`; the members of an archive that is unpacked are not known.

@@ -77,7 +77,8 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Ran {
                 Some(file) => shell.content(file),
                 None => shell.stdin.clone(),
             };
-            edit::patched(shell, patch, Some(1));
+            let files = edit::patched(shell, patch, Some(1));
+            shell.report_all(&files, Act::Edit);
         }
         "rev-parse" if args.iter().any(|arg| arg.is("--show-toplevel")) => {
             let top = top_level(shell);
