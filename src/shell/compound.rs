@@ -1,8 +1,7 @@
 //! Compound commands: conditions, loops, choices.
 
-use super::eval::{Ran, Runs, Shell, Status};
+use super::eval::{Ran, Shell, Status};
 use super::field::Field;
-use super::glob::Glob;
 use super::state::Halt;
 use super::syntax::{Arm, Kind, List, Sense, Statement, Word};
 use crate::base::target::Spelling;
@@ -10,9 +9,6 @@ use crate::base::target::Spelling;
 /// How many turns of a loop are followed; what comes behind them counts as one more, with
 /// values that are not known.
 const TURNS: usize = 64;
-
-/// A longer text is not compared with the patterns of `case`.
-const MAX_SUBJECT: usize = 1024;
 
 impl Shell<'_> {
     pub(super) fn compound(&mut self, kind: &Kind) -> Ran {
@@ -60,23 +56,19 @@ impl Shell<'_> {
             return otherwise.map_or(Ran::silent(), |list| self.list(list));
         };
         let status = self.list(condition).status;
-        let is_alone = others.is_empty() && otherwise.is_none();
-        match status {
-            _ if self.halted.is_some() => Ran::unknown(),
-            Status::Certain => self.list(body),
-            Status::Success if is_alone => self.list(body),
-            Status::Failure => self.conditional(others, otherwise),
-            Status::Success | Status::Open => {
-                let (end, ran) = self.branch(|shell| shell.list(body));
-                let rest = |shell: &mut Self| shell.conditional(others, otherwise);
-                let (other_end, other) = self.branch(rest);
-                self.meet(vec![end, other_end]);
-                let is_same = |output: &Field| Some(output) == other.output.as_ref();
-                Ran {
-                    status: Status::Open,
-                    output: ran.output.filter(is_same),
-                }
-            }
+        if self.halted.is_some() {
+            return Ran::unknown();
+        }
+        if status == Status::Success && others.is_empty() && otherwise.is_none() {
+            return self.list(body);
+        }
+        let (end, ran) = self.branch(|shell| shell.list(body));
+        let (other_end, other) = self.branch(|shell| shell.conditional(others, otherwise));
+        self.meet(vec![end, other_end]);
+        let is_same = |output: &Field| Some(output) == other.output.as_ref();
+        Ran {
+            status: Status::Open,
+            output: ran.output.filter(is_same),
         }
     }
 
@@ -89,9 +81,8 @@ impl Shell<'_> {
             });
         }
         let ran = match self.list(condition).status.seen(sense) {
-            Status::Certain | Status::Success => self.list(body),
-            Status::Open => self.in_branch(|shell| shell.list(body)),
-            Status::Failure => Ran::silent(),
+            Status::Success => self.list(body),
+            _ => self.in_branch(|shell| shell.list(body)),
         };
         self.leave_turn();
         ran.uncertain()
@@ -150,44 +141,25 @@ impl Shell<'_> {
         Some(lines.collect())
     }
 
+    /// Each arm may be the one that runs; behind `*)` none is.
     fn case(&mut self, subject: &Word, arms: &[Arm]) -> Ran {
-        let subject = self.text(subject);
+        self.text(subject);
         let mut ends = vec![self.here()];
         let mut ran = Ran::silent();
         for arm in arms {
-            match self.fits(&subject, arm) {
-                Runs::No => {}
-                Runs::Yes if ends.len() == 1 => return self.list(&arm.body),
-                fits => {
-                    let (end, other) = self.branch(|shell| shell.list(&arm.body));
-                    ends.push(end);
-                    ran = ran.then(other);
-                    if fits == Runs::Yes {
-                        ends.remove(0);
-                        break;
-                    }
-                }
+            let patterns = arm.patterns.iter().map(|pattern| self.pattern(pattern));
+            let takes_all = patterns.fold(false, |takes_all, pattern| {
+                takes_all || pattern.as_deref() == Some("*")
+            });
+            let (end, other) = self.branch(|shell| shell.list(&arm.body));
+            ends.push(end);
+            ran = ran.then(other);
+            if takes_all {
+                ends.remove(0);
+                break;
             }
         }
         self.meet(ends);
         ran.uncertain()
-    }
-
-    fn fits(&mut self, subject: &Field, arm: &Arm) -> Runs {
-        let mut runs = Runs::No;
-        let known = subject.known().filter(|text| text.len() <= MAX_SUBJECT);
-        for pattern in &arm.patterns {
-            let pattern = self.pattern(pattern);
-            match (pattern.as_deref(), known) {
-                (Some("*"), _) => return Runs::Yes,
-                (Some(pattern), Some(subject)) => {
-                    if Glob::new(pattern).matches(subject) {
-                        return Runs::Yes;
-                    }
-                }
-                _ => runs = Runs::Perhaps,
-            }
-        }
-        runs
     }
 }

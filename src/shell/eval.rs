@@ -25,7 +25,6 @@ const MAX_TEXT: usize = 1 << 20;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    Certain,
     /// Whoever wrote it expects that it succeeds.
     Success,
     Failure,
@@ -92,9 +91,8 @@ impl Ran {
 impl Status {
     pub(super) fn seen(self, sense: Sense) -> Self {
         match (sense, self) {
-            (Sense::Negated, Self::Certain) => Self::Failure,
             (Sense::Negated, Self::Success) => Self::Open,
-            (Sense::Negated, Self::Failure) => Self::Certain,
+            (Sense::Negated, Self::Failure) => Self::Success,
             _ => self,
         }
     }
@@ -102,15 +100,15 @@ impl Status {
     /// Whether what hangs on it runs.
     fn leads_on(self, link: Link) -> Runs {
         match (link, self) {
-            (Link::And, Self::Certain | Self::Success) | (Link::Or, Self::Failure) => Runs::Yes,
-            (Link::And, Self::Failure) | (Link::Or, Self::Certain) => Runs::No,
+            (Link::And, Self::Success) | (Link::Or, Self::Failure) => Runs::Yes,
+            (Link::And, Self::Failure) => Runs::No,
             _ => Runs::Perhaps,
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Runs {
+enum Runs {
     Yes,
     No,
     Perhaps,
