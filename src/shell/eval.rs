@@ -96,22 +96,6 @@ impl Status {
             _ => self,
         }
     }
-
-    /// Whether what hangs on it runs.
-    fn leads_on(self, link: Link) -> Runs {
-        match (link, self) {
-            (Link::And, Self::Success) | (Link::Or, Self::Failure) => Runs::Yes,
-            (Link::And, Self::Failure) => Runs::No,
-            _ => Runs::Perhaps,
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Runs {
-    Yes,
-    No,
-    Perhaps,
 }
 
 /// Whether anything that is followed here reads what a command prints.
@@ -307,10 +291,12 @@ impl<'a> Shell<'a> {
             if self.halted.is_some() {
                 break;
             }
-            match ran.status.leads_on(*link) {
-                Runs::Yes => ran = ran.then(self.pipeline(pipeline)),
-                Runs::No => {}
-                Runs::Perhaps => {
+            match (link, ran.status) {
+                (Link::And, Status::Success) | (Link::Or, Status::Failure) => {
+                    ran = ran.then(self.pipeline(pipeline));
+                }
+                (Link::And, Status::Failure) => {}
+                _ => {
                     let other = self.in_branch(|shell| shell.pipeline(pipeline));
                     let status = match link {
                         Link::Or if other.status != Status::Open => Status::Success,
