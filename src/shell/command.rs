@@ -123,6 +123,7 @@ impl Shell<'_> {
         }
         match name {
             "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish" => nested::shell(self, name, args),
+            "pwsh" | "powershell" | "cmd" => nested::powershell(self, args),
             "git" => git::run(self, args),
             "hg" | "jj" => {
                 self.checks_out = true;

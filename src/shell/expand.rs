@@ -2,7 +2,7 @@
 
 use super::brace;
 use super::eval::{Output, Shell};
-use super::field::{Field, to_fields};
+use super::field::{Field, some_of, to_fields};
 use super::glob::{escape, is_pattern};
 use super::lex::is_name;
 use super::syntax::{List, Parameter, Part, Quoting, Word};
@@ -89,11 +89,13 @@ impl Shell<'_> {
     }
 
     /// A pattern becomes the names that it fits, where there are any.
-    fn finish(&mut self, draft: Draft, fields: &mut Vec<Field>) {
+    fn finish(&mut self, mut draft: Draft, fields: &mut Vec<Field>) {
         let is_known = draft.field.known().is_some();
         let mut found = Vec::new();
-        if is_known && is_pattern(&draft.pattern) {
-            found = to_fields(self.expand_glob(&draft.pattern));
+        match is_pattern(&draft.pattern) {
+            true if is_known => found = to_fields(self.expand_glob(&draft.pattern)),
+            true => draft.field = some_of(&draft.field),
+            false => {}
         }
         match found.is_empty() {
             true => fields.push(draft.field),

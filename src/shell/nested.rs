@@ -3,11 +3,11 @@
 
 use std::rc::Rc;
 
-use super::args::{Args, Options};
+use super::args::{Args, Options, is_in};
 use super::eval::{Ran, Shell};
 use super::field::{Field, base_name};
 use super::inline::{self, Language};
-use super::{Limit, print, writers};
+use super::{Limit, powershell, print, writers};
 
 /// `sh [options] [-c TEXT [NAME]] [arguments]`, with a script or its input to read else.
 pub(super) fn shell(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Ran {
@@ -45,6 +45,19 @@ fn process(shell: &mut Shell<'_>, text: &str, args: &[Field]) -> Ran {
 /// Words that a shell reads once more, as one line.
 pub(super) fn line(shell: &mut Shell<'_>, words: &[Field]) -> Ran {
     process(shell, &print::joined(words, ' ').text, &[])
+}
+
+/// `pwsh -c LINE`. What `cmd /c` writes into reads alike.
+pub(super) fn powershell(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    let is_mark = |arg: &Field| is_in("-c -command /c //c", &arg.text.to_lowercase());
+    let at = args.iter().position(is_mark).unwrap_or(args.len());
+    let line = print::joined(args.get(at + 1..).unwrap_or(&[]), ' ').text;
+    shell.subshell(|shell| {
+        shell.deeper(|shell| {
+            powershell::run(shell, &line);
+            shell.unknown_program()
+        })
+    })
 }
 
 /// Runs a file as a script of a language, or of the one that the file says: one that the

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Limit;
 use super::eval::{Ran, Shell};
-use super::field::{Field, join};
+use super::field::{Field, dir_name, join};
 use crate::base::path::collapse;
 use crate::base::target::{Act, Spelling, Target, Text};
 
@@ -71,7 +71,13 @@ impl Shell<'_> {
             && self.listed_at.is_some_and(|at| self.n_branches > at);
         let removes = matches!(act, Act::Remove | Act::RemoveTree | Act::MoveAway);
         let is_one_of_many = field.spelling == Spelling::Glob { matches: None } && !removes;
-        let path = self.absolute(&field.text);
+        // Of a pattern that is not known the directory may be.
+        let path = match (field.spelling, field.known()) {
+            (Spelling::Glob { matches: None }, None) => {
+                self.absolute(&join(dir_name(&field.text), "*"))
+            }
+            _ => self.absolute(&field.text),
+        };
         let path = path.filter(|_| !is_perhaps_other && !is_one_of_many);
         let Some(path) = path.map(|path| self.through_links(path)) else {
             self.unknown_write();

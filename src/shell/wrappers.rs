@@ -4,7 +4,7 @@ use super::args::{Args, Options, is_in};
 use super::eval::{Ran, Shell};
 use super::field::Field;
 use super::lex::is_name;
-use super::nested;
+use super::{nested, writers};
 
 /// What stands between a program's name and the command.
 #[derive(Clone, Copy)]
@@ -92,12 +92,13 @@ impl Wrapper {
         let args = match (self.form, args) {
             (Form::Verb(verbs), [verb, rest @ ..]) if is_in(verbs, &verb.text) => rest,
             (Form::Verb(_), _) => {
-                super::writers::outputs(shell, "", args);
+                writers::outputs(shell, "", args);
                 return shell.unknown_program();
             }
             _ => args,
         };
         let (own, command) = Args::before_command(args, self.options);
+        writers::outputs(shell, "", &args[..args.len() - command.len()]);
         let command = command.get(self.n_operands..).unwrap_or(&[]);
         let command = command
             .strip_prefix(&[Field::literal("--")])

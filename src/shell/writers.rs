@@ -36,6 +36,9 @@ const fn row(short: &'static str, long: &'static str, rule: Rule) -> Option<Prog
     })
 }
 
+/// What some formatters are told to do, before the files.
+const VERBS: &str = "check format lint";
+
 const COPY: &str = "target-directory suffix mode owner group";
 fn writer(name: &str) -> Option<Program> {
     use Rule::{Each, Operand, Raw, Run, Values, With, Without};
@@ -76,13 +79,14 @@ fn writer(name: &str) -> Option<Program> {
         "gofmt" | "goimports" | "shfmt" => row("ril", "", With("w write")),
         "prettier" => row("", "config parser", With("w write")),
         "clang-format" | "autopep8" | "yapf" => row("", "style", With("i in-place")),
-        "eslint" | "biome" | "ruff" => row("co", "config output-file", With("fix write")),
+        "eslint" | "biome" => row("co", "config output-file", With("fix write")),
+        "ruff" => row("o", "config output-file", With("fix format")),
         "split" => row(
             "abClnt",
             "lines bytes number suffix-length",
             Run(edit::split),
         ),
-        "black" | "isort" | "rustfmt" => row("lt", "edition config", Without("check diff c")),
+        "black" | "isort" | "rustfmt" => row("lt", "edition config", Without("c")),
         "dos2unix" | "unix2dos" => row("", "", Without("info")),
         "statewarden" => row("", own::OPTIONS, Run(own::run)),
         "install.sh" => row("", own::OPTIONS, Run(own::install_script)),
@@ -117,9 +121,13 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         }
         Rule::Operand(at) => shell.report_all(parsed.operands.get(at).copied(), Act::Write),
         Rule::With(flags) | Rule::Without(flags) => {
-            let is_given = parsed.has(flags);
-            if is_given == matches!(writer.rule, Rule::With(_)) {
-                shell.report_all(operands, Act::Edit);
+            let verb = operands
+                .clone()
+                .next()
+                .filter(|verb| is_in(VERBS, &verb.text));
+            let is_given = parsed.has(flags) || verb.is_some_and(|verb| is_in(flags, &verb.text));
+            if is_given == matches!(writer.rule, Rule::With(_)) && !parsed.has("check diff") {
+                shell.report_all(operands.skip(usize::from(verb.is_some())), Act::Edit);
             }
             outputs(shell, name, args);
             ran = shell.unknown_program();

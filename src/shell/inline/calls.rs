@@ -40,6 +40,13 @@ pub(super) fn effect(language: Language, receiver: &str, name: &str) -> Option<E
         (Python | Perl | JavaScript, _, "open") | (Ruby, "File" | "", "open" | "new") => Open,
         (Ruby, "File" | "IO", "write") | (JavaScript, "Bun", "write") => Change(Act::Write),
         (Python, _, "write_text" | "write_bytes" | "touch") => Change(Act::Write),
+        (Python, object, "save" | "savefig") if !object.is_empty() => Change(Act::Write),
+        (
+            Python,
+            _,
+            "to_csv" | "to_excel" | "to_html" | "to_json" | "to_markdown" | "to_parquet",
+        ) => Change(Act::Write),
+        (Ruby, "FileUtils", "touch") => ChangeAll(Act::Write),
         (JavaScript, _, "writeFile" | "writeTextFile" | "createWriteStream" | "outputFile") => {
             Change(Act::Write)
         }
@@ -54,6 +61,7 @@ pub(super) fn effect(language: Language, receiver: &str, name: &str) -> Option<E
             Change(Act::MakeDir)
         }
         (Python, "shutil", "copy" | "copy2" | "copyfile" | "copytree") => Copy,
+        (Python, _, "urlretrieve") => Copy,
         (Perl, _, "copy" | "cp") | (JavaScript, _, "copyFile" | "cp") => Copy,
         (Ruby, "FileUtils", "cp" | "cp_r" | "copy") => Copy,
         (_, _, "rename") | (Python, _, "replace") | (Python, "shutil", "move") => Move,

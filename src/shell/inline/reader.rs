@@ -165,6 +165,8 @@ impl Reader<'_, '_> {
                 value = value.followed_by(&self.operand());
             } else if self.language == Language::Python && self.eat('/') {
                 value = value.below(&self.operand());
+            } else if self.language == Language::Python && self.eat('|') {
+                value = value.followed_by(&self.operand());
             } else {
                 break;
             }
@@ -333,6 +335,8 @@ impl Reader<'_, '_> {
     fn member(&mut self, receiver: &str, name: &str, value: Value) -> Value {
         match name {
             "env" | "environ" | "path" | "promises" if !self.is('(') => value,
+            // Of these as of modes only the letters are looked at.
+            "O_WRONLY" | "O_RDWR" | "O_CREAT" | "O_TRUNC" | "O_APPEND" => Value::text("w"),
             "argv" => self.names.get(name).cloned().unwrap_or_default(),
             "parent" => self.apply(Effect::Parent, vec![(String::new(), value)]),
             "items" | "keys" | "entries" if self.is('(') => {
@@ -387,7 +391,10 @@ impl Reader<'_, '_> {
         };
         let positional = arguments.iter().filter(|(name, _)| name.is_empty());
         let values: Vec<Value> = positional.map(|(_, value)| value.clone()).collect();
-        let value = |at: usize| values.get(at).cloned().unwrap_or_default();
+        let value = |at: usize| {
+            let named = || named(["file", "mode"].get(at)?);
+            values.get(at).cloned().or_else(named).unwrap_or_default()
+        };
         match effect {
             Effect::Change(act) => self.shell.report_all(value(0).texts(), act),
             Effect::ChangeAll(act) => {
@@ -400,7 +407,7 @@ impl Reader<'_, '_> {
             Effect::Open => {
                 let (path, mode) = match self.language {
                     Language::Perl => perl_mode(&value(1), value(2)),
-                    _ => (value(0), named("mode").unwrap_or_else(|| value(1))),
+                    _ => (value(0), value(1)),
                 };
                 let act = match mode.first() {
                     mode if mode.len() > 4 => return Value::Unknown,
