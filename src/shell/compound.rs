@@ -147,10 +147,10 @@ impl Shell<'_> {
         let mut ends = vec![self.here()];
         let mut ran = Ran::silent();
         for arm in arms {
-            let patterns = arm.patterns.iter().map(|pattern| self.pattern(pattern));
-            let takes_all = patterns.fold(false, |takes_all, pattern| {
-                takes_all || pattern.as_deref() == Some("*")
-            });
+            let mut takes_all = false;
+            for pattern in &arm.patterns {
+                takes_all |= self.pattern(pattern).as_deref() == Some("*");
+            }
             let (end, other) = self.branch(|shell| shell.list(&arm.body));
             ends.push(end);
             ran = ran.then(other);
