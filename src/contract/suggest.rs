@@ -63,8 +63,9 @@ pub fn nearest(
 
 /// Whether a name says that the file is a copy, a log or a leftover of another.
 pub(crate) fn is_leftover(name: &str) -> bool {
-    const ENDINGS: [&str; 11] = [
-        "~", ".bak", ".backup", ".diff", ".log", ".new", ".old", ".orig", ".out", ".rej", ".tmp",
+    const ENDINGS: [&str; 13] = [
+        "~", ".bak", ".backup", ".diff", ".lock", ".log", ".new", ".old", ".orig", ".out", ".rej",
+        ".swp", ".tmp",
     ];
     let name = name.to_ascii_lowercase();
     ENDINGS.iter().any(|ending| name.ends_with(ending))
@@ -222,7 +223,9 @@ impl<'a> Search<'a> {
             let (here, there) = (shared(&own, &known), shared(&known, &own));
             let is_within = here == own.len() || there == known.len() && !known.is_empty();
             let others = own.len() - here + known.len() - there;
-            is_within.then_some((others, known_ending != ending))
+            let is_other = known_ending != ending;
+            // A few of its words in a file of another kind say nothing.
+            (is_within && !(is_other && others > 0)).then_some((others, is_other))
         };
         let mut alike: Vec<_> = self
             .names()
@@ -336,6 +339,8 @@ mod tests {
             ("impl.json", "impl-summary.json"),
             ("summary.md", "scratchpad.md"),
             ("decision.md", "decisions.md"),
+            ("nonexist.md", "scratchpad.md"),
+            ("plan2.md", "plan.md"),
         ] {
             check("devt", entry, Some(expected));
         }
@@ -345,7 +350,8 @@ mod tests {
     #[test]
     fn what_is_no_document_has_none() {
         for entry in "plan.md.bak plan.md~ review.md.orig plan.old.md plan-new.md plan-copy.md \
-                      test-output.log test-summary.out review.diff .plan.md.tmp x.LOG"
+                      test-output.log test-summary.out review.diff .plan.md.tmp .plan.md.swp \
+                      workflow.lock x.LOG"
             .split_whitespace()
         {
             check("devt", entry, None);

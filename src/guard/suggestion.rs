@@ -56,18 +56,18 @@ fn names_beside(claim: &Claim<'_>, fits: &dyn Fn(&Row<'_>) -> bool) -> Vec<Strin
     let rows = contract.rows.iter();
     let offered = rows.filter(|row| row.is_offered(edition) && fits(row));
     let names = offered.map(|row| match row.name {
-        Name::Slug(slug) => format!("{}N{}", slug.prefix, slug.endings[0]),
-        _ => row.title().to_owned(),
+        Name::Slug(slug) => ("names like ", slug.example),
+        _ => ("", row.title()),
     });
-    let names: Vec<String> = names.collect();
+    let names: Vec<(&str, &str)> = names.collect();
     let (site, _) = contract.nearest_dir(&claim.entry, edition);
     let beside = names
         .iter()
-        .filter(|name| dir_of(name) == dir_of(&claim.entry));
+        .filter(|(_, name)| dir_of(name) == dir_of(&claim.entry));
     let below = names
         .iter()
-        .filter(|name| system::below(name, site.path).is_some());
-    let quoted = |name: &String| format!("`{name}`");
+        .filter(|(_, name)| system::below(name, site.path).is_some());
+    let quoted = |(like, name): &(&str, &str)| format!("{like}`{name}`");
     match beside.clone().next() {
         Some(_) => beside.map(quoted).collect(),
         None => below.map(quoted).collect(),
