@@ -78,9 +78,13 @@ fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     if !path.as_ref().is_none_or(may_be_there) {
         return Ran::ended(Status::Failure);
     }
+    let status = match path.as_ref().is_some_and(|path| shell.is_dir(path)) {
+        true => Status::Certain,
+        false => Status::Success,
+    };
     let path = path.map(|path| collapse(&path).into_owned());
     shell.place.left = std::mem::replace(&mut shell.place.cwd, path);
-    Ran::silent()
+    Ran::ended(status)
 }
 
 fn pushd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {

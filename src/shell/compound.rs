@@ -59,7 +59,10 @@ impl Shell<'_> {
         if self.halted.is_some() {
             return Ran::unknown();
         }
-        if status == Status::Success && others.is_empty() && otherwise.is_none() {
+        if matches!(status, Status::Certain | Status::Success)
+            && others.is_empty()
+            && otherwise.is_none()
+        {
             return self.list(body);
         }
         let (end, ran) = self.branch(|shell| shell.list(body));
@@ -81,7 +84,7 @@ impl Shell<'_> {
             });
         }
         let ran = match self.list(condition).status.seen(sense) {
-            Status::Success => self.list(body),
+            Status::Certain | Status::Success => self.list(body),
             _ => self.in_branch(|shell| shell.list(body)),
         };
         self.leave_turn();

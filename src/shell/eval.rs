@@ -25,6 +25,8 @@ const MAX_TEXT: usize = 1 << 20;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
+    /// Of a directory that is there.
+    Certain,
     /// Whoever wrote it expects that it succeeds.
     Success,
     Failure,
@@ -91,6 +93,7 @@ impl Ran {
 impl Status {
     pub(super) fn seen(self, sense: Sense) -> Self {
         match (sense, self) {
+            (Sense::Negated, Self::Certain) => Self::Failure,
             (Sense::Negated, Self::Success) => Self::Open,
             (Sense::Negated, Self::Failure) => Self::Success,
             _ => self,
@@ -292,10 +295,10 @@ impl<'a> Shell<'a> {
                 break;
             }
             match (link, ran.status) {
-                (Link::And, Status::Success) | (Link::Or, Status::Failure) => {
+                (Link::And, Status::Certain | Status::Success) | (Link::Or, Status::Failure) => {
                     ran = ran.then(self.pipeline(pipeline));
                 }
-                (Link::And, Status::Failure) => {}
+                (Link::And, Status::Failure) | (Link::Or, Status::Certain) => {}
                 _ => {
                     let other = self.in_branch(|shell| shell.pipeline(pipeline));
                     let status = match link {
