@@ -160,13 +160,11 @@ impl Reader<'_, '_> {
     fn expression(&mut self) -> Value {
         let mut value = self.operand();
         loop {
-            if self.eat('+') {
+            if self.eat('+') || (self.language == Language::Python && self.eat('|')) {
                 self.lines();
                 value = value.followed_by(&self.operand());
             } else if self.language == Language::Python && self.eat('/') {
                 value = value.below(&self.operand());
-            } else if self.language == Language::Python && self.eat('|') {
-                value = value.followed_by(&self.operand());
             } else {
                 break;
             }
@@ -335,7 +333,6 @@ impl Reader<'_, '_> {
     fn member(&mut self, receiver: &str, name: &str, value: Value) -> Value {
         match name {
             "env" | "environ" | "path" | "promises" if !self.is('(') => value,
-            // Of these as of modes only the letters are looked at.
             "O_WRONLY" | "O_RDWR" | "O_CREAT" | "O_TRUNC" | "O_APPEND" => Value::text("w"),
             "argv" => self.names.get(name).cloned().unwrap_or_default(),
             "parent" => self.apply(Effect::Parent, vec![(String::new(), value)]),

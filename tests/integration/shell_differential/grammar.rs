@@ -80,7 +80,7 @@ impl Grammar {
             "cat <<END\n> heredoc3 \\$(touch heredoc4)\nEND",
             "unused() { touch never1; }",
             "VAR='touch never2'",
-            "case x in y) touch never3 ;; esac",
+            "case x in y) touch case.3 ;; esac",
         ])
     }
 
