@@ -9,7 +9,7 @@ mod value;
 use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::Field;
-use super::{edit, nested, writers};
+use super::{edit, nested};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
@@ -74,8 +74,9 @@ pub(super) fn run(shell: &mut Shell<'_>, language: Language, args: &[Field]) -> 
     match rest {
         _ if !code.is_empty() => run_text(shell, language, &code.join("\n"), rest),
         _ if own.has("m") => {
-            writers::outputs(shell, "", &args);
-            shell.unknown_program()
+            shell.unknown_write();
+            let module = own.value("m").into_iter().cloned();
+            shell.run_program(&module.chain(rest.iter().cloned()).collect::<Vec<_>>())
         }
         [text, rest @ ..] if n_verbs > 0 && args[0].is("eval") => {
             run_text(shell, language, &text.text, rest)
