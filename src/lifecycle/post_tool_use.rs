@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
+use std::iter;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -109,29 +110,32 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
     logs.dedup();
     let mine = |record: &Value| {
         let same = |key: &str, text: &Text<'_>| record[key].as_str() == text.get();
-        let path = record["file_path"].as_str().unwrap_or_default();
+        record["source"] == "statewarden"
+            && record["decision"] == "deny"
+            && same("session_id", &event.session_id)
+            && same("agent_id", &event.agent_id)
+    };
+    let is_here = |denial: &&Value| {
+        let path = denial["file_path"].as_str().unwrap_or_default();
         // What could not be judged has no name.
-        let is_here = match record["name"].as_str() {
+        let is_below = match denial["name"].as_str() {
             Some(name) => path::below(site, name).trim_end_matches('/') == path,
             None => path::relative(path, site).is_some(),
         };
-        record["source"] == "statewarden"
-            && record["decision"] == "deny"
-            && record["system"] == system
-            && same("session_id", &event.session_id)
-            && same("agent_id", &event.agent_id)
-            && is_here
+        is_below && denial["system"] == system
     };
     let mut denials = Vec::new();
     let mut take = |record: Value| {
-        if let (true, Some(id)) = (mine(&record), record["id"].as_str()) {
+        let also = record["also"].as_array().into_iter().flatten();
+        let denial = iter::once(&record).chain(also).find(is_here);
+        if let (true, Some(id), Some(denial)) = (mine(&record), record["id"].as_str(), denial) {
             // A site has no name in itself.
-            let path = record["file_path"].as_str().unwrap_or_default();
-            let name = record["name"].as_str().filter(|name| !name.is_empty());
+            let path = denial["file_path"].as_str().unwrap_or_default();
+            let name = denial["name"].as_str().filter(|name| !name.is_empty());
             let shown = name.or(context.project.main.relative(path)).unwrap_or(path);
             denials.push(Denied {
                 id: id.to_owned(),
-                rule: record["rule"].as_str().and_then(DenyCode::parse),
+                rule: denial["rule"].as_str().and_then(DenyCode::parse),
                 shown: shown.to_owned(),
             });
         }
