@@ -103,7 +103,7 @@ fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: C
     let changes = match &targets {
         Ok(targets) => !targets.is_empty(),
         Err(Unread::Arguments(_)) => failure::names_governed_place(event.json().as_bytes()),
-        Err(Unread::Command(_)) => true,
+        Err(Unread::Command(..)) => true,
     };
     let is_understood = !call.as_ref().is_some_and(calls::may_change_unseen);
     let written = match &targets {

@@ -108,6 +108,7 @@ impl Row {
             decision: Ruling::Deny,
             code,
             rule: code,
+            system: unsettled.system().map(str::to_owned),
             reason: Some(unsettled.reason()),
             ..Self::new(path, &Decision::Allow { notes: Vec::new() })
         }

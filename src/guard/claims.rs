@@ -129,6 +129,15 @@ impl JudgeError {
         }
     }
 
+    /// The id of the system that it concerns, where it is known.
+    pub fn system(&self) -> Option<&str> {
+        match self {
+            Self::Target { system, .. } => Some(system),
+            Self::Call(Unread::Command(_, system)) => Some(system),
+            _ => None,
+        }
+    }
+
     /// The refusal, with what to do.
     pub fn reason(&self) -> String {
         let (code, way_on) = (self.code().as_str(), self.way_on());
@@ -140,7 +149,7 @@ impl JudgeError {
     /// What to do instead, as a clause.
     fn way_on(&self) -> &'static str {
         match self {
-            Self::Call(Unread::Command(_)) => {
+            Self::Call(Unread::Command(..)) => {
                 "split the command and change state files in commands of their own"
             }
             Self::TooLarge { .. } => "remove its subdirectories one at a time, in separate calls",

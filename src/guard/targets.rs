@@ -15,15 +15,15 @@ use crate::systems::system;
 #[derive(Debug)]
 pub enum Unread {
     Arguments(serde_json::Error),
-    /// A command that names a governed place was not read to its end.
-    Command(Limit),
+    /// A command that names a governed place, of the system with this id, was not read to its end.
+    Command(Limit, &'static str),
 }
 
 impl fmt::Display for Unread {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Arguments(error) => write!(out, "the tool's arguments are not readable: {error}"),
-            Self::Command(limit) => write!(
+            Self::Command(limit, _) => write!(
                 out,
                 "the command names a workflow state directory and cannot be read to its end: {limit}"
             ),
@@ -87,11 +87,10 @@ fn from_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unrea
 
 /// An analysis, unless more targets may lie in a governed place that a text names.
 fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Analysis, Unread> {
+    let named = || texts.into_iter().find_map(system::named_in);
     match analysis.extent {
-        Extent::Cut(limit) if texts.into_iter().any(system::are_named_in) => {
-            Err(Unread::Command(limit))
-        }
-        _ => Ok(analysis),
+        Extent::Cut(limit) => named().map_or(Ok(analysis), |id| Err(Unread::Command(limit, id))),
+        Extent::Whole => Ok(analysis),
     }
 }
 

@@ -134,9 +134,9 @@ pub(super) fn refuse_unsettled(
     let reason = unsettled.reason();
     let mut record = Record::new(What::Deny, &reason, Some(event), context.now.get());
     record.rule = Some(unsettled.code());
+    record.system = unsettled.system().map(str::to_owned);
     let mut log = context.logs().denies();
     if let JudgeError::Target { path, system, .. } = unsettled {
-        record.system = Some(system.clone());
         record.file_path = Some(path.clone());
         let site = claims::site_of(path, &context.project, context.registry).map(|site| site.dir());
         log = denial_log(&context.logs(), system, site.as_deref());

@@ -264,10 +264,15 @@ pub static SYSTEMS: &[&dyn System] = &[
     &agentmux::AgentMux,
 ];
 
-/// Whether a text names a place of a built-in system, wherever that may lie: a
+/// Whether a text names a place of a built-in system.
+pub fn are_named_in(text: &str) -> bool {
+    named_in(text).is_some()
+}
+
+/// The built-in system of which a text names a place, wherever that may lie: a
 /// landmark up to its wildcard, a file by its name alone, or a name of the contract in a
 /// directory that is shared. `\` counts as `/`, and so does what JSON makes of either.
-pub fn are_named_in(text: &str) -> bool {
+pub fn named_in(text: &str) -> Option<&'static str> {
     let text = match text.contains('\\') {
         true => Cow::Owned(
             text.replace("\\\\", "/")
@@ -276,13 +281,16 @@ pub fn are_named_in(text: &str) -> bool {
         ),
         false => Cow::Borrowed(text),
     };
-    any_landmark(&mut |landmark| {
+    let is_named = |landmark: &&str| {
         let place = landmark.trim_end_matches('*');
         let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
         text.contains(if file.contains('.') { file } else { place })
-    }) || SYSTEMS
-        .iter()
-        .any(|system| names_in_shared_dir(*system, &text))
+    };
+    let mut systems = SYSTEMS.iter().copied();
+    let named = systems.find(|system| {
+        system.info().landmarks.iter().any(is_named) || names_in_shared_dir(*system, &text)
+    });
+    named.map(|system| system.id())
 }
 
 fn names_in_shared_dir(system: &dyn System, text: &str) -> bool {
