@@ -58,7 +58,6 @@ const COMMANDS: &[&str] = &[
     "git clean -fx",
     "git clean -f .devt",
     "git clean -fd .devt/state",
-    "git clean -fdx .devt/state/spec.md",
     "git clean -fd src",
     "git clean -fdx -e .devt",
     "git clean -fd -e '*.md'",
