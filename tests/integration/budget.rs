@@ -42,7 +42,7 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("Bash that writes elsewhere", 32, |sandbox| {
         sandbox.bash_event("mkdir -p out && touch out/log.txt")
     }),
-    ("Bash that runs programs", 88, |sandbox| {
+    ("Bash that runs programs", 92, |sandbox| {
         known(sandbox);
         sandbox.bash_event("cargo test --workspace 2>&1 | tail -n 40")
     }),
