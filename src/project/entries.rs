@@ -129,23 +129,12 @@ fn list<'c>(
             {
                 list(site, (&path, &name), registry, is_known, take)?;
             }
-            standing => {
-                let holds_more = match standing {
-                    Classification::Directory(_) if meta.is_dir() => {
-                        Some((name.clone(), path.clone()))
-                    }
-                    _ => None,
-                };
-                take(Found {
-                    name,
-                    path,
-                    meta,
-                    standing,
-                })?;
-                if let Some((name, path)) = holds_more {
-                    list(site, (&path, &name), registry, is_known, take)?;
-                }
-            }
+            standing => take(Found {
+                name,
+                path,
+                meta,
+                standing,
+            })?,
         }
     }
     Ok(())

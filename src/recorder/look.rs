@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 
 use crate::base::disk::bounded_read;
+use crate::base::disk::list;
 use crate::base::disk::resolve::is_missing;
 use crate::base::warn;
-use crate::contract::table::{Classification, DirKind, Writer};
+use crate::contract::table::{Classification, Writer};
 use crate::log::append::LogFile;
 use crate::project::entries::{self, Found};
 use crate::project::registry::Registry;
-use crate::project::roots::OnDisk;
 use crate::project::sites::Site;
 use crate::recorder::contents::{Contents, MAX_CONTENT};
 use crate::recorder::entry::{BlobId, Change, Kind, Nanos, State};
@@ -113,8 +113,6 @@ struct Work<'l, 'i> {
 impl Work<'_, '_> {
     fn site(&mut self, site: &Site<'_>, given: Nanos) -> anyhow::Result<()> {
         let lock = site.governed.system.info().pid_lock;
-        let view = OnDisk::of(&site.root, self.look.registry);
-        let is_open = site.governed.site_kind(&view) == DirKind::Open;
         let mut count = 0;
         let (look, work) = (self.look, RefCell::new(self));
         let mut is_known = |path: &Path, meta: &Metadata| {
@@ -129,8 +127,7 @@ impl Work<'_, '_> {
             '_,
         >| {
             let system = site.governed.system;
-            let is_free = is_open
-                && matches!(found.standing, Classification::Free)
+            let is_free = matches!(found.standing, Classification::Free)
                 && system.near_miss(&found.name).is_none()
                 && system.free_writer(&found.name) == Writer::Anyone;
             if !is_free && lock != Some(&found.name) {
@@ -140,8 +137,13 @@ impl Work<'_, '_> {
                     Classification::ProgramDirectory => ALL,
                     _ => given,
                 };
-                work.borrow_mut().entry(path, &found.meta, given);
+                let mut work = work.borrow_mut();
+                work.entry(path, &found.meta, given);
                 count += 1;
+                // One that is declared; what the contract does not go on with.
+                if matches!(found.standing, Classification::Directory(_)) && found.meta.is_dir() {
+                    count += work.below(&found.path, given);
+                }
             }
             if count > MAX_ENTRIES {
                 let dir = site.dir();
@@ -149,6 +151,24 @@ impl Work<'_, '_> {
             }
             Ok(())
         })
+    }
+
+    /// All that lies below a directory; gives how much.
+    fn below(&mut self, dir: &Path, given: Nanos) -> usize {
+        let (mut count, mut dirs) = (0, vec![dir.to_owned()]);
+        while count <= MAX_ENTRIES
+            && let Some(dir) = dirs.pop()
+        {
+            for entry in list::readable(&dir) {
+                let path = dir.join(entry.name);
+                if let Ok(meta) = fs::symlink_metadata(&path) {
+                    self.entry(path.as_os_str(), &meta, given);
+                    count += 1;
+                    dirs.extend(meta.is_dir().then_some(path));
+                }
+            }
+        }
+        count
     }
 
     fn entry(&mut self, path: &OsStr, meta: &Metadata, given: Nanos) {
