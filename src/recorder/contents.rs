@@ -45,7 +45,7 @@ pub struct Contents {
     table: OnceCell<Table>,
     /// What the pack lacks.
     fresh: BTreeMap<BlobId, Vec<u8>>,
-    /// Whether something that was kept could not be read.
+    /// Whether something that was kept could not be read, and was made anew.
     pub was_unreadable: bool,
 }
 
@@ -83,7 +83,7 @@ impl Contents {
 
     /// Whether a content can be read. Where one cannot although it was kept, all such ones
     /// are forgotten, so that they are kept anew.
-    pub fn check(&mut self, id: BlobId) -> bool {
+    fn check(&mut self, id: BlobId) -> bool {
         let is_kept = self.get(id).is_some();
         if !is_kept && self.table().places.contains_key(&id) {
             let ids = self.table().places.keys().copied();
