@@ -33,6 +33,7 @@ pub mod update;
 mod verbs;
 pub mod verify;
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
@@ -227,10 +228,10 @@ pub fn main(args: Vec<OsString>, now: Clock, hook: Hook) -> u8 {
     if let Verb::Hook = cli.verb {
         return hook(cli.project.map(|project| &*project.leak()), now);
     }
-    let mut out = Vec::new();
-    let ended = run(&cli, &Env::read(), now(), &mut out);
+    let out = RefCell::default();
+    let ended = run(&cli, &Env::read(), now(), &out);
     // What was done before an error is told as well.
-    match (print(&out), ended) {
+    match (print(&out.into_inner()), ended) {
         (Err(untold), _) => failed(&untold),
         (Ok(()), Ok(Answer::Yes)) => 0,
         (Ok(()), Ok(Answer::No)) => 1,
@@ -266,20 +267,18 @@ fn failed(error: &anyhow::Error) -> u8 {
     2
 }
 
-fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<Answer> {
+fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &RefCell<Vec<u8>>) -> Result<Answer> {
     match &cli.verb {
         Verb::Completions { shell } => {
-            // The generator panics where it cannot write.
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut verbs::command(), "statewarden", &mut script);
+            let mut script = out.borrow_mut();
+            clap_complete::generate(*shell, &mut verbs::command(), "statewarden", &mut *script);
             if *shell == clap_complete::Shell::Bash {
                 script.extend(include_bytes!("cli/completions.bash"));
             }
-            out.write_all(&script)?;
             return Ok(Answer::Yes);
         }
         Verb::Man => {
-            man::write(verbs::command(), out)?;
+            man::write(verbs::command(), &mut *out.borrow_mut())?;
             return Ok(Answer::Yes);
         }
         _ => {}
@@ -303,6 +302,7 @@ fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<
         format: if cli.json { Format::Json } else { Format::Text },
         paint: Paint::for_stdout(),
         now,
+        out,
     };
     let verb = &cli.verb;
     let rules = &context.rules;
@@ -315,41 +315,45 @@ fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &mut dyn Write) -> Result<
         crate::base::warn::warn(problem);
     }
     match verb.writes_as() {
-        Some(name) => context.own_writes(name, &mut || serve(verb, &context, out)),
-        None => serve(verb, &context, out),
+        Some(name) => context.own_writes(name, &mut || serve(verb, &context)),
+        None => serve(verb, &context),
     }
 }
 
-fn serve(verb: &Verb, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+fn serve(verb: &Verb, context: &CliContext<'_>) -> Result<Answer> {
     match verb {
-        Verb::Check(args) => check::run(args, context, out),
-        Verb::Explain(args) => explain::run(args, context, out),
-        Verb::Audit(args) => audit::run(args, context, out),
-        Verb::Cleanup(args) => cleanup::run(args, context, out),
-        Verb::Reset(args) => reset::run(args, context, out),
-        Verb::Sweep(args) => sweep::run(args, context, out),
-        Verb::Update(args) => update::run(args, context, out),
-        Verb::History => history::run(context, out),
-        Verb::Log(args) => log::run(args, context, out),
-        Verb::Restore(args) => restore::run(args, context, out),
-        Verb::Status => status::run(context, out),
-        Verb::Statusline => statusline::run(context, out),
-        Verb::Verify(args) => verify::run(args, context, out),
-        Verb::Flow(args) => flow::run(args, context, out),
-        Verb::DeepDive(args) => deep_dive::run(args, context, out),
-        Verb::Session(args) => session::run(args, context, out),
-        Verb::Groups(args) => groups::run(args, context, out),
-        Verb::Agentmux(args) => agentmux::run(args, context, out),
-        Verb::Denies(args) => denies::run(args, context, out),
-        Verb::Stuck => stuck::run(context, out),
-        Verb::Contract(args) => contract::run(args, context, out),
-        Verb::Replay(args) => replay::run(args, context, out),
-        Verb::Install(args) => install::install(args, &place(context)?, out).map(|()| Answer::Yes),
-        Verb::Uninstall(args) => {
-            install::uninstall(args, &place(context)?, out).map(|()| Answer::Yes)
+        Verb::Check(args) => check::run(args, context),
+        Verb::Explain(args) => explain::run(args, context),
+        Verb::Audit(args) => audit::run(args, context),
+        Verb::Cleanup(args) => cleanup::run(args, context),
+        Verb::Reset(args) => reset::run(args, context),
+        Verb::Sweep(args) => sweep::run(args, context),
+        Verb::Update(args) => update::run(args, context),
+        Verb::History => history::run(context),
+        Verb::Log(args) => log::run(args, context),
+        Verb::Restore(args) => restore::run(args, context),
+        Verb::Status => status::run(context),
+        Verb::Statusline => statusline::run(context),
+        Verb::Verify(args) => verify::run(args, context),
+        Verb::Flow(args) => flow::run(args, context),
+        Verb::DeepDive(args) => deep_dive::run(args, context),
+        Verb::Session(args) => session::run(args, context),
+        Verb::Groups(args) => groups::run(args, context),
+        Verb::Agentmux(args) => agentmux::run(args, context),
+        Verb::Denies(args) => denies::run(args, context),
+        Verb::Stuck => stuck::run(context),
+        Verb::Contract(args) => contract::run(args, context),
+        Verb::Replay(args) => replay::run(args, context),
+        Verb::Install(args) => {
+            install::install(args, &place(context)?, &mut *context.out.borrow_mut())
+                .map(|()| Answer::Yes)
         }
-        Verb::Config => config::run(context, out),
-        Verb::Doctor => doctor::run(&place(context)?, context, out),
+        Verb::Uninstall(args) => {
+            install::uninstall(args, &place(context)?, &mut *context.out.borrow_mut())
+                .map(|()| Answer::Yes)
+        }
+        Verb::Config => config::run(context),
+        Verb::Doctor => doctor::run(&place(context)?, context),
         Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
     }
 }

@@ -1,6 +1,5 @@
 //! `agentmux`: its sessions, read and never written.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -55,11 +54,11 @@ struct Problem {
     problem: String,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let dirs = dirs(args, context)?;
     let what = args.what.unwrap_or_default();
     if let What::Events = what {
-        return context.show(&events(&dirs, context)?, out);
+        return context.show(&events(&dirs, context)?);
     }
     let session = |(name, dir): &(String, String)| {
         let files = InDir {
@@ -69,8 +68,8 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     };
     let sessions: Vec<Session> = dirs.iter().map(session).collect();
     match what {
-        What::Validate => context.show(&Problems::of(&sessions), out),
-        _ => context.show(&Document { sessions }, out),
+        What::Validate => context.show(&Problems::of(&sessions)),
+        _ => context.show(&Document { sessions }),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `audit`: every entry of every site, by bucket. Reads only.
 
 use std::collections::HashMap;
-use std::io::Write;
 
 use anyhow::{Result, bail};
 use serde::{Serialize, Serializer};
@@ -76,7 +75,7 @@ struct Document {
     as_annotations: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     context.require_wanted()?;
     if args.ci && context.format == Format::Json {
         bail!("`--ci` prints annotations and `--json` a document; choose one");
@@ -88,7 +87,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         switched_off: context.all_switched_off(),
         as_annotations: args.ci,
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 fn audit(context: &CliContext<'_>) -> Vec<Report> {

@@ -1,7 +1,7 @@
 //! `check`: the decision without its effects.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -143,7 +143,7 @@ fn check_owners(claims: &[Claim<'_>], context: &CliContext<'_>) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let (decisions, problems) = match &args.event {
         Some(file) => {
             let (row, problems) = check_event(file, context)?;
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         decisions,
         problems,
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 impl Show for Document {

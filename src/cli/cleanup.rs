@@ -1,7 +1,5 @@
 //! `cleanup`: moves what does not belong into the archive, any time.
 
-use std::io::Write;
-
 use anyhow::{Result, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -30,7 +28,7 @@ fn may_clean(system: &str) -> bool {
     system::by_id(system).is_none_or(|system| system.info().upkeep != Retention::Program)
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     if let Some(system) = context.system
         && !may_clean(system)
     {
@@ -54,7 +52,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             Ok(entries.iter().map(reason).collect())
         },
     };
-    archiving::run(&job, context, out)
+    archiving::run(&job, context)
 }
 
 /// From when on a file of a pattern is stale.

@@ -1,7 +1,6 @@
 //! `config`: the settings in force, each with the file it comes from.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -41,7 +40,7 @@ enum FileState {
     Ignored,
 }
 
-pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     let mut settings = defaults(context);
     let mut files = Vec::new();
     for (_, path) in context.project.settings_files(context.env) {
@@ -75,7 +74,7 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
         settings: settings.collect(),
         files,
     };
-    context.show(&document, out)?;
+    context.show(&document)?;
     Ok(Answer::yes_if(context.rules.problems.is_empty()))
 }
 

@@ -1,6 +1,6 @@
 //! What every command gets: where it stands, what holds there, how it prints.
 
-use std::io::Write;
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -36,6 +36,8 @@ pub(crate) struct CliContext<'a> {
     pub(crate) format: Format,
     pub(crate) paint: Paint,
     pub(crate) now: DateTime<Utc>,
+    /// What goes to stdout when all is done.
+    pub(crate) out: &'a RefCell<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +125,7 @@ impl CliContext<'_> {
     }
 
     /// Prints what a verb found.
-    pub(crate) fn show(&self, found: &impl Show, out: &mut dyn Write) -> Result<Answer> {
+    pub(crate) fn show(&self, found: &impl Show) -> Result<Answer> {
         let text = match self.format {
             Format::Json => serde_json::to_string_pretty(found)? + "\n",
             Format::Text => {
@@ -132,7 +134,11 @@ impl CliContext<'_> {
                 page.text
             }
         };
-        out.write_all(text.as_bytes())?;
+        self.print(&text);
         Ok(found.answer())
+    }
+
+    pub(crate) fn print(&self, text: &str) {
+        self.out.borrow_mut().extend(text.as_bytes());
     }
 }

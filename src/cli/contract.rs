@@ -6,8 +6,6 @@ mod origin;
 mod show;
 mod test;
 
-use std::io::Write;
-
 use anyhow::{Result, bail};
 
 use super::{Answer, CliContext};
@@ -28,13 +26,13 @@ enum Verb {
     Lint(lint::Args),
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     match &args.verb {
-        Verb::Show(args) => show::run(args, context, out),
+        Verb::Show(args) => show::run(args, context),
         Verb::Test(_) if context.system.is_some() => {
             bail!("`contract test` judges by all systems; leave `--system` out")
         }
-        Verb::Test(args) => test::run(args, context, out),
-        Verb::Lint(args) => lint::run(args, context, out),
+        Verb::Test(args) => test::run(args, context),
+        Verb::Lint(args) => lint::run(args, context),
     }
 }

@@ -1,6 +1,5 @@
 //! `deep-dive`: Agent Flow's context file.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
@@ -75,7 +74,7 @@ struct Compile {
     mark_complete: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let dir = Path::new(&context.project.session_root().dir).join(".claude");
     let file = dir.join(FileKind::DeepDive.as_str());
     let is_new = !file.exists();
@@ -91,7 +90,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     if is_new {
         change = change.for_new_file();
     }
-    context.show(&change, out)
+    context.show(&change)
 }
 
 fn init(args: &Init, file: &Path, context: &CliContext<'_>) -> Result<String> {

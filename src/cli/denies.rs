@@ -8,7 +8,6 @@ mod list;
 mod report;
 mod stats;
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -48,7 +47,7 @@ enum Verb {
     Follow,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let verb = args.verb.as_ref().unwrap_or(&Verb::List);
     let default = match verb {
         Verb::Report(_) => Decision::All,
@@ -56,11 +55,11 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     };
     let query = args.filter.resolve(default, context);
     match verb {
-        Verb::List => list::run(query, args.verbose, context, out),
-        Verb::Show(show) => list::show(show, context, out),
-        Verb::Stats(stats) => stats::run(stats, query, context, out),
-        Verb::Report(report) => report::run(report, &query, context, out),
-        Verb::Export(export) => export::run(export, &query, context, out),
+        Verb::List => list::run(query, args.verbose, context),
+        Verb::Show(show) => list::show(show, context),
+        Verb::Stats(stats) => stats::run(stats, query, context),
+        Verb::Report(report) => report::run(report, &query, context),
+        Verb::Export(export) => export::run(export, &query, context),
         Verb::Follow if query.reach() == Reach::All || query.limit().is_some() => {
             bail!(
                 "`denies follow` prints what comes: `--all` and `--limit` have no meaning with it"

@@ -5,7 +5,6 @@ mod disk;
 mod process;
 mod program;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -97,7 +96,7 @@ struct Document {
     findings: Vec<Finding>,
 }
 
-pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(place: &Place, context: &CliContext<'_>) -> Result<Answer> {
     let sites = sites::find(&context.project, &context.registry);
     let runs = active_runs(&sites, context);
     let dirs: Vec<_> = sites.iter().map(|site| PathBuf::from(site.dir())).collect();
@@ -114,7 +113,7 @@ pub(crate) fn run(place: &Place, context: &CliContext<'_>, out: &mut dyn Write) 
         temp: std::env::temp_dir(),
         now: context.now,
     });
-    context.show(&Document { findings }, out)
+    context.show(&Document { findings })
 }
 
 /// The state files of active runs. What is derived from files that people edit

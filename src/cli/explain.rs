@@ -1,7 +1,5 @@
 //! `explain`: where a path stands, as a short story.
 
-use std::io::Write;
-
 use anyhow::Result;
 use clap::ValueHint;
 use serde::Serialize;
@@ -66,7 +64,7 @@ struct Explanation {
     actor: String,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let targets = [Target::literal(context.in_project(&args.path), Act::Write)];
     let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let claims = claims::of(&targets, &context.project, &context.registry)?;
@@ -88,7 +86,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             (story.system, story.switched_off_by) = (Some(off.system), Some(off.by));
         }
     }
-    context.show(&story, out)
+    context.show(&story)
 }
 
 fn explain_claim(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> Explanation {

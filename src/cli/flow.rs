@@ -1,7 +1,6 @@
 //! `flow`: Agent Flow's run files, as its own scripts make and update them.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result, anyhow, bail};
@@ -97,12 +96,12 @@ fn phases() -> impl TypedValueParser<Value = Phase> {
     PossibleValuesParser::new(known).try_map(|text| Phase::parse(&text).ok_or("no phase"))
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let change = match &args.step {
         Step::Init(args) => init(args, context)?,
         Step::Update(args) => update(args, context)?,
     };
-    context.show(&change, out)
+    context.show(&change)
 }
 
 fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {

@@ -1,6 +1,5 @@
 //! `groups`: the state of every task group, derived from its files.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -46,7 +45,7 @@ struct Document {
     ungrouped: Vec<Ungrouped>,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let found = match &args.root {
         Some(root) => vec![named(root, context)?],
         None => everywhere(context)?,
@@ -81,7 +80,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             bail!("there is no group {number}; the groups are {known}");
         }
     }
-    context.show(&document, out)
+    context.show(&document)
 }
 
 fn named(root: &str, context: &CliContext<'_>) -> Result<(String, Change)> {

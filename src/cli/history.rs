@@ -1,6 +1,5 @@
 //! `history`: what the archives hold. Reads only.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -102,13 +101,13 @@ const WORKFLOW_KEYS: [&str; 5] = ["workflow_type", "workflow_id", "task", "phase
 
 type Workflow = Vec<(&'static str, Option<String>)>;
 
-pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     let archives = archived(context)?.into_iter();
     let archives = archives.filter_map(|archived| row(archived).transpose());
     let document = Document {
         archives: archives.collect::<Result<_>>()?,
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 /// `None` for a snapshot that another run has dropped meanwhile.

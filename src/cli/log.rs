@@ -1,7 +1,5 @@
 //! `log`: every recorded change of a state file, newest first.
 
-use std::io::Write;
-
 use anyhow::Result;
 use chrono::DateTime;
 use clap::ValueHint;
@@ -43,7 +41,7 @@ struct Document {
     contents: Option<Contents>,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let paths: Vec<String> = args
         .paths
         .iter()
@@ -69,7 +67,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         changes,
         contents: args.diff.then(|| Contents::of(&recorder)),
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 impl Show for Document {

@@ -8,7 +8,6 @@ mod guard;
 mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
@@ -30,7 +29,7 @@ pub struct Args {
     fail_on_deny: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     // Nothing is denied of a system that is off, which looks like a good answer.
     context.require_wanted()?;
     let files = files_below(&args.paths, "jsonl")?;
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             )
         ));
     }
-    context.show(&document, out)?;
+    context.show(&document)?;
     let refused = !document.refused.is_empty();
     Ok(Answer::yes_if(!(args.fail_on_deny && refused)))
 }

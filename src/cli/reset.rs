@@ -1,6 +1,5 @@
 //! `reset`: the end of a workflow. Everything but the exempt goes into the archive.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -30,7 +29,7 @@ pub struct Args {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let system = context.system.unwrap_or(devt::ID);
     if system::by_id(system).is_some_and(|system| system.info().upkeep != Retention::Run) {
         bail!("`reset` does not apply to {system}: its files are not the state of one run");
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         applies_to: &|id| id == system,
         reasons: &|_, entries| Ok(entries.iter().map(reason).collect()),
     };
-    let answer = archiving::run(&job, context, out)?;
+    let answer = archiving::run(&job, context)?;
     if effect == Effect::Apply {
         reset_gates(system, context)?;
     }

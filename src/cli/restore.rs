@@ -2,7 +2,7 @@
 
 mod at;
 
-use std::io::{self, Write};
+use std::io;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueHint;
@@ -61,14 +61,14 @@ struct Row {
     returned: Return,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     if let Some(id) = &args.at {
         let side = if args.after {
             Side::After
         } else {
             Side::Before
         };
-        return at::run(&args.archive, id, side, context, out);
+        return at::run(&args.archive, id, side, context);
     }
     let from = find(args, context)?;
     let newer = if args.force {
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         replaced_to: replaced_to.map(|path| from_os(&path)),
         is_gone: !from.snapshot.path.exists(),
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 /// The one snapshot that is meant.

@@ -1,7 +1,6 @@
 //! `session`: the steps of a session's `state.json`.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::iter;
 use std::path::Path;
 
@@ -139,9 +138,9 @@ pub(super) fn with_an_input_each(args: impl Iterator<Item = OsString>) -> Vec<Os
     spelled
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let change = match &args.step {
-        Step::Show(which) => return show(which, context, out),
+        Step::Show(which) => return show(which, context),
         Step::Init(args) => init(args, context)?,
         Step::Start(on) => step(on, transition::Step::Start, context)?,
         Step::Complete(Complete { on, report }) => {
@@ -159,7 +158,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             step(&args.on, transition::Step::Decide(decision), context)?
         }
     };
-    context.show(&change, out)
+    context.show(&change)
 }
 
 fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
@@ -363,7 +362,7 @@ fn newest_finished(docs: &Path) -> Option<(String, String)> {
     Some(newest.1)
 }
 
-fn show(which: &Which, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+fn show(which: &Which, context: &CliContext<'_>) -> Result<Answer> {
     let docs = change::nearest(context, SYSTEM, ".claude/.docs");
     let (name, text) = match chosen(&docs, which) {
         Err(why) if which.session.is_none() => newest_finished(&docs).ok_or(why)?,
@@ -382,7 +381,7 @@ fn show(which: &Which, context: &CliContext<'_>, out: &mut dyn Write) -> Result<
             notes,
         }],
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 impl Show for Document {

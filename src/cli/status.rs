@@ -1,6 +1,5 @@
 //! `status`: every workflow of every system, with its gates.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -54,7 +53,7 @@ impl Changes {
     }
 }
 
-pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     let settings = &context.rules.settings;
     let without_gates = |id: &str| {
         let declared = settings.system(id).declared.as_ref();
@@ -68,7 +67,7 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
     let mut document = read(context, &context.wanted_systems()?);
     document.switched_off = context.all_switched_off();
     document.changes = Changes::read(&context.recorder_dir());
-    context.show(&document, out)
+    context.show(&document)
 }
 
 fn read(context: &CliContext<'_>, registry: &Registry<'_>) -> Document {

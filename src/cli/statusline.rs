@@ -1,7 +1,7 @@
 //! `statusline`: the run that is under way, in the one line that Claude Code shows below a
 //! session.
 
-use std::io::{self, IsTerminal as _, Read as _, Write};
+use std::io::{self, IsTerminal as _, Read as _};
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -35,9 +35,9 @@ const MAX_INPUT: u64 = 1 << 20;
 /// The end of a log that is looked through, since there are 2 ms for everything.
 const TAIL: u64 = 64 << 10;
 
-pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     if io::stdin().is_terminal() {
-        explain(out)?;
+        context.print(&explain()?);
         return Ok(Answer::Yes);
     }
     let mut input = Vec::new();
@@ -47,23 +47,21 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
     let dir = session.workspace.project_dir;
     let dir = dir.unwrap_or_else(|| context.here());
     if let Some(line) = context.at(&dir, |there| line(there, &session.session_id)) {
-        writeln!(out, "{}", output::printable(&line))?;
+        context.print(&(output::printable(&line) + "\n"));
     }
     Ok(Answer::Yes)
 }
 
 /// What to paste, with the path of this very program.
-fn explain(out: &mut dyn Write) -> Result<()> {
+fn explain() -> Result<String> {
     let program = std::env::current_exe()?;
     let program = program.display();
-    writeln!(
-        out,
+    Ok(format!(
         "Claude Code runs this; it gives a line while a workflow is under way. In its settings:\n\
          \n  \"statusLine\": {{ \"type\": \"command\", \"command\": \"{program} statusline\" }}\n\
          \nIn a status line script of yours, which has read its input into a variable:\n\
-         \n  printf '%s' \"$input\" | {program} statusline"
-    )?;
-    Ok(())
+         \n  printf '%s' \"$input\" | {program} statusline\n"
+    ))
 }
 
 /// `None` where nothing is under way.

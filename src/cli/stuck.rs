@@ -1,7 +1,6 @@
 //! `stuck`: does a workflow keep being denied?
 
 use std::collections::HashSet;
-use std::io::Write;
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
@@ -80,7 +79,7 @@ impl Deny {
     }
 }
 
-pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     let mut workflows = Vec::new();
     for site in context.sites_of(devt::ID) {
         workflows.extend(Workflow::begun(site.dir())?);
@@ -90,7 +89,7 @@ pub(crate) fn run(context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answe
         let mut uncounted = workflows.iter_mut();
         uncounted.try_for_each(|workflow| workflow.count(&recovered))?;
     }
-    context.show(&document(workflows), out)
+    context.show(&document(workflows))
 }
 
 fn document(workflows: Vec<Workflow>) -> Document {

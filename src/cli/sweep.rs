@@ -1,7 +1,5 @@
 //! `sweep`: what devt does at the start of a workflow, without deleting.
 
-use std::io::Write;
-
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
@@ -27,14 +25,14 @@ pub struct Args {
     choice: Choice,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let job = Job {
         kind: Kind::Sweep,
         effect: args.choice.effect(),
         applies_to: &|system| system == devt::ID,
         reasons: &|site, entries| reasons(site, entries, context.now),
     };
-    archiving::run(&job, context, out)
+    archiving::run(&job, context)
 }
 
 fn reasons(

@@ -1,7 +1,7 @@
 //! `update`: sets keys of devt's `workflow.yaml` under its locks.
 
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -56,7 +56,7 @@ struct Document {
     warnings: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let pairs = args.pairs.iter();
     let pairs: Vec<(&str, &str)> = pairs.map(|(key, value)| (&**key, &**value)).collect();
     for (n, (key, _)) in pairs.iter().enumerate() {
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
     for warning in &document.warnings {
         warn::warn(warning);
     }
-    context.show(&document, out)
+    context.show(&document)
 }
 
 impl Show for Document {

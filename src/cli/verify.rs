@@ -2,7 +2,6 @@
 //! is whole.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
@@ -64,12 +63,12 @@ struct Chain {
     problems: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let log = context.project.logs().gates();
     let could_not = || format!("could not read `{}`", log.path().display());
     if args.head {
         let head = chain::head(&log).with_context(could_not)?;
-        return context.show(&Head { head }, out);
+        return context.show(&Head { head });
     }
     let chain = chain::verify(&log).with_context(could_not)?;
     let document = Document {
@@ -80,7 +79,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             problems: chain.faults.into_iter().chain(chain.notes).collect(),
         },
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 impl Show for Head {

@@ -1,7 +1,5 @@
 //! The outcomes as JSON and as text.
 
-use std::io::Write;
-
 use anyhow::{Result, bail};
 use serde::Serialize;
 
@@ -76,7 +74,7 @@ struct Report<'o> {
 }
 
 /// Does the job, and prints what became of it.
-pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Answer> {
     let outcomes = super::outcomes(job, context)?;
     let total = Outcome::total(&outcomes);
     let document = |outcome| Document::of(outcome, job.kind, job.effect);
@@ -95,7 +93,7 @@ pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>, out: &mut dyn Write) 
         outcomes: &outcomes,
         effect: job.effect,
     };
-    let answer = context.show(&report, out)?;
+    let answer = context.show(&report)?;
     let errors = outcomes
         .iter()
         .filter_map(|outcome| outcome.error.as_deref());

@@ -2,7 +2,6 @@
 
 mod mention;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -73,7 +72,7 @@ const CONTRACT: &str = "statewarden.yaml";
 /// The directories of a plugin whose texts tell agents what to do.
 const TEXTS: [&str; 4] = ["agents", "commands", "skills", "workflows"];
 
-pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let own = args
         .dirs
         .iter()
@@ -107,7 +106,7 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         mentions,
         findings,
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 fn display_path(path: &Path) -> String {

@@ -1,7 +1,5 @@
 //! `contract show`.
 
-use std::io::Write;
-
 use anyhow::{Result, bail};
 use clap::ValueHint;
 use serde::Serialize;
@@ -91,7 +89,7 @@ struct Role {
     from: String,
 }
 
-pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let origins = Origins::read(context);
     let registry = &context.wanted_systems()?;
     let sites = sites::find(&context.project, registry);
@@ -128,7 +126,7 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
             None => context.all_switched_off(),
         },
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 /// The systems that govern a directory, and its path. It need not exist.

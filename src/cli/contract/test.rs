@@ -1,7 +1,7 @@
 //! `contract test`: expectations about calls, kept in a file of the project.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueHint;
@@ -108,7 +108,7 @@ struct Document {
     tests: Vec<Row>,
 }
 
-pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) -> Result<Answer> {
+pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let bytes = File::open(&args.file).and_then(|file| bounded_read::read_any(file, MAX_BYTES));
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
     let text = text.with_context(|| format!("could not read `{}`", args.file))?;
@@ -133,7 +133,7 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>, out: &mut dyn Write) ->
         failed,
         tests: rows,
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 /// The tool, its input, and the path or the command.

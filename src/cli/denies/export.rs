@@ -2,7 +2,6 @@
 //! Interchange Format").
 
 use std::collections::BTreeSet;
-use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -29,7 +28,6 @@ pub(super) fn run(
     }: &Args,
     query: &Query,
     context: &CliContext<'_>,
-    out: &mut dyn Write,
 ) -> Result<Answer> {
     let mut newest = TopN::new(query.limit());
     super::each_record(query, context, &mut |entry, line| {
@@ -65,7 +63,7 @@ pub(super) fn run(
             "results": results,
         }],
     });
-    writeln!(out, "{document:#}")?;
+    context.print(&format!("{document:#}\n"));
     Ok(Answer::Yes)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, BufReader, Write};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 use super::filter::Query;
 use super::list::say_entry;
 use crate::cli::output::Page;
-use crate::cli::{CliContext, Format, unless_unread};
+use crate::cli::{CliContext, Format, print};
 use crate::log::append::LogFile;
 use crate::log::read::{self, Entry, Seen, TopN};
 
@@ -46,12 +46,7 @@ pub(super) fn run(query: &Query, context: &CliContext<'_>) -> Result<()> {
                 _ => text += &format!("{line}\n"),
             }
         }
-        let mut stdout = io::stdout().lock();
-        unless_unread(
-            stdout
-                .write_all(text.as_bytes())
-                .and_then(|()| stdout.flush()),
-        )?;
+        print(text.as_bytes())?;
         if pause::reader_is_gone(POLL) {
             break;
         }

@@ -1,7 +1,6 @@
 //! `denies list` and `denies show`: records, one line each or one whole.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 
 use anyhow::bail;
 use serde::{Serialize, Serializer};
@@ -47,7 +46,6 @@ pub(super) fn run(
     query: Query,
     is_verbose: bool,
     context: &CliContext<'_>,
-    out: &mut dyn Write,
 ) -> anyhow::Result<Answer> {
     let mut newest = TopN::new(query.limit());
     let mut trial = Trial::default();
@@ -64,7 +62,7 @@ pub(super) fn run(
         read,
         trial,
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 impl Show for Document {
@@ -200,11 +198,7 @@ struct Whole {
 }
 
 /// The records whose ids begin so.
-pub(super) fn show(
-    args: &ShowArgs,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> anyhow::Result<Answer> {
+pub(super) fn show(args: &ShowArgs, context: &CliContext<'_>) -> anyhow::Result<Answer> {
     let query = Query::everything();
     let mut denies = Vec::new();
     super::each_record(&query, context, &mut |entry, line| {
@@ -218,7 +212,7 @@ pub(super) fn show(
             args.id
         );
     }
-    context.show(&Whole { denies }, out)
+    context.show(&Whole { denies })
 }
 
 /// What a record is read for comes first.

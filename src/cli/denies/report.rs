@@ -3,7 +3,6 @@
 
 mod collect;
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -71,12 +70,7 @@ struct ContractRow {
     readers: String,
 }
 
-pub(super) fn run(
-    args: &Args,
-    query: &Query,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> Result<Answer> {
+pub(super) fn run(args: &Args, query: &Query, context: &CliContext<'_>) -> Result<Answer> {
     let mut findings = Findings::collect(query, query.limit().unwrap_or(SHOWN), context)?;
     let contract = contract_rows(&mut findings, &context.registry);
     let page = render(&PageData {
@@ -112,7 +106,7 @@ pub(super) fn run(
         funnel: findings.funnel,
         html: file,
     };
-    context.show(&written, out)
+    context.show(&written)
 }
 
 impl Show for Written {

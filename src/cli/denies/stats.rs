@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::io::Write;
 
 use anyhow::Result;
 use chrono::NaiveDate;
@@ -123,12 +122,7 @@ impl Tally {
     }
 }
 
-pub(super) fn run(
-    args: &Args,
-    query: Query,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> Result<Answer> {
+pub(super) fn run(args: &Args, query: Query, context: &CliContext<'_>) -> Result<Answer> {
     let mut tally = Tally::new(args.by);
     let read = super::each_record(&query, context, &mut |entry, _| tally.add(entry))?;
     let document = Document {
@@ -138,7 +132,7 @@ pub(super) fn run(
         query,
         read,
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 impl Show for Document {

@@ -1,7 +1,5 @@
 //! `restore PATH --at ID`: what a file held before a change, or after it.
 
-use std::io::Write;
-
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
@@ -34,13 +32,7 @@ struct Document {
     point: String,
 }
 
-pub(super) fn run(
-    path: &str,
-    id: &str,
-    side: Side,
-    context: &CliContext<'_>,
-    out: &mut dyn Write,
-) -> Result<Answer> {
+pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) -> Result<Answer> {
     let path = context.in_project(path);
     let recorder = context.recorder_dir();
     let record = find(&path, id, &recorder)?;
@@ -98,7 +90,7 @@ pub(super) fn run(
         replaced_to: replaced.map(|replaced| path::from_os(&replaced)),
         point: format!("{when} change {id}"),
     };
-    context.show(&document, out)
+    context.show(&document)
 }
 
 fn find(path: &str, id: &str, recorder: &std::path::Path) -> Result<ChangeRecord> {
