@@ -142,43 +142,6 @@ enum Verb {
     Man,
 }
 
-impl Verb {
-    /// The name under which what a verb writes into state directories is recorded.
-    fn writes_as(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::Cleanup(_) => "cleanup",
-            Self::Reset(_) => "reset",
-            Self::Sweep(_) => "sweep",
-            Self::Restore(_) => "restore",
-            Self::Update(_) => "update",
-            Self::Flow(_) => "flow",
-            Self::DeepDive(_) => "deep-dive",
-            Self::Session(_) => "session",
-            Self::Hook
-            | Self::Check(_)
-            | Self::Explain(_)
-            | Self::Audit(_)
-            | Self::History
-            | Self::Log(_)
-            | Self::Status
-            | Self::Statusline
-            | Self::Verify(_)
-            | Self::Groups(_)
-            | Self::Agentmux(_)
-            | Self::Denies(_)
-            | Self::Stuck
-            | Self::Contract(_)
-            | Self::Replay(_)
-            | Self::Install(_)
-            | Self::Uninstall(_)
-            | Self::Config
-            | Self::Doctor
-            | Self::Completions { .. }
-            | Self::Man => return None,
-        })
-    }
-}
-
 /// How a command ended: the answer, not an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -221,15 +184,18 @@ pub fn main(args: Vec<OsString>, now: Clock, hook: Hook) -> u8 {
             };
         }
     };
-    if let Err(error) = checked {
-        failed(&error);
-        return usage_code();
-    }
+    let writes_as = match checked {
+        Ok(writes_as) => writes_as,
+        Err(error) => {
+            failed(&error);
+            return usage_code();
+        }
+    };
     if let Verb::Hook = cli.verb {
         return hook(cli.project.map(|project| &*project.leak()), now);
     }
     let out = RefCell::default();
-    let ended = run(&cli, &Env::read(), now(), &out);
+    let ended = run(&cli, writes_as.as_deref(), now(), &out);
     // What was done before an error is told as well.
     match (print(&out.into_inner()), ended) {
         (Err(untold), _) => failed(&untold),
@@ -267,7 +233,12 @@ fn failed(error: &anyhow::Error) -> u8 {
     2
 }
 
-fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &RefCell<Vec<u8>>) -> Result<Answer> {
+fn run(
+    cli: &Cli,
+    writes_as: Option<&str>,
+    now: DateTime<Utc>,
+    out: &RefCell<Vec<u8>>,
+) -> Result<Answer> {
     match &cli.verb {
         Verb::Completions { shell } => {
             let mut script = out.borrow_mut();
@@ -283,7 +254,7 @@ fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &RefCell<Vec<u8>>) -> Resu
         }
         _ => {}
     }
-    let cwd = cwd(cli)?;
+    let (env, cwd) = (&Env::read(), cwd(cli)?);
     let project = Project::discover(cli.project.as_deref(), env, &cwd);
     let rules = project.settings(env);
     if let Some(id) = &cli.system {
@@ -314,7 +285,7 @@ fn run(cli: &Cli, env: &Env, now: DateTime<Utc>, out: &RefCell<Vec<u8>>) -> Resu
     for problem in problems.iter().chain(left_out) {
         crate::base::warn::warn(problem);
     }
-    match verb.writes_as() {
+    match writes_as {
         Some(name) => context.own_writes(name, &mut || serve(verb, &context)),
         None => serve(verb, &context),
     }

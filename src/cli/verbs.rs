@@ -1,5 +1,5 @@
 //! The verbs as `verbs.json` lists them: in the groups of the help, each with the systems it is
-//! about, whether it prints JSON, and two examples.
+//! about, whether it prints JSON or writes, and two examples.
 
 use std::fmt::Write as _;
 
@@ -27,6 +27,9 @@ struct HelpEntry {
     system: Option<String>,
     #[serde(default = "yes")]
     json: bool,
+    /// Whether it writes into state directories.
+    #[serde(default)]
+    writes: bool,
     examples: Vec<String>,
 }
 
@@ -96,13 +99,14 @@ impl HelpEntry {
     }
 }
 
-/// Refuses options that would have no effect.
-pub(super) fn check(matches: &ArgMatches) -> Result<()> {
+/// Refuses options that would have no effect. Gives the name under which what the verb writes into
+/// state directories is recorded.
+pub(super) fn check(matches: &ArgMatches) -> Result<Option<String>> {
     let groups = groups();
     let mut verbs = groups.iter().flat_map(|group| &group.verbs);
     let name = matches.subcommand_name();
     let Some(verb) = verbs.find(|verb| Some(&*verb.name) == name) else {
-        return Ok(());
+        return Ok(None);
     };
     let name = &verb.name;
     if !verb.json && matches.get_flag("json") {
@@ -115,7 +119,7 @@ pub(super) fn check(matches: &ArgMatches) -> Result<()> {
         (Some(only), Some(system)) if only != system => bail!(
             "`{name}` does not apply to {system}: it is about {only} alone; leave `--system` out"
         ),
-        _ => Ok(()),
+        _ => Ok(verb.writes.then(|| name.clone())),
     }
 }
 
