@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{Effect, Job, Moved, Outcome};
 use crate::base::text;
@@ -9,87 +10,59 @@ use crate::cli::output::{self, Page, Paint, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::store::archive::{Kind, Status};
 
-/// The JSON document about a site, or about all of them together.
-#[derive(Serialize)]
-struct Document<'o> {
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'o str>,
-    dry_run: bool,
-    #[serde(flatten)]
-    of_reset: Option<OfReset<'o>>,
-    archived: &'o [Moved],
-    total_bytes_archived: u64,
-    archive_path: Option<&'o str>,
-}
-
-/// The keys that devt's own command prints.
-#[derive(Serialize)]
-struct OfReset<'o> {
-    /// Names.
-    cleaned: Vec<&'o str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    failed: Vec<&'o Moved>,
-    archived_to: Option<&'o str>,
-}
-
-impl<'o> Document<'o> {
-    fn of(outcome: &'o Outcome, kind: Kind, effect: Effect) -> Self {
-        Self {
-            ok: outcome.ok(),
-            reason: outcome.reason(),
-            dry_run: effect == Effect::DryRun,
-            of_reset: (kind == Kind::Reset).then(|| OfReset {
-                cleaned: outcome.moved().map(|item| item.name.as_str()).collect(),
-                failed: outcome.failed().collect(),
-                archived_to: outcome.archive_path.as_deref(),
-            }),
-            archived: &outcome.items,
-            total_bytes_archived: outcome.total_bytes(),
-            archive_path: outcome.archive_path.as_deref(),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct InSite<'o> {
-    system: &'o str,
-    state_dir: &'o str,
-    #[serde(flatten)]
-    document: Document<'o>,
-}
-
 /// What became of all sites: the flat document that devt's own command prints, of all of them
 /// together, and where there are several each under `sites` as well.
 #[derive(Serialize)]
+#[serde(transparent)]
 struct Report<'o> {
-    #[serde(flatten)]
-    total: Document<'o>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sites: Option<Vec<InSite<'o>>>,
+    document: Value,
     #[serde(skip)]
     outcomes: &'o [Outcome],
     #[serde(skip)]
     effect: Effect,
 }
 
+impl Outcome {
+    /// Adds to what is said of a site already.
+    fn document(&self, job: &Job<'_>, mut document: Value) -> Value {
+        document["ok"] = self.ok().into();
+        if let Some(reason) = self.reason() {
+            document["reason"] = reason.into();
+        }
+        document["dry_run"] = (job.effect == Effect::DryRun).into();
+        if job.kind == Kind::Reset {
+            // The keys that devt's own command prints.
+            let failed: Vec<&Moved> = self.failed().collect();
+            document["cleaned"] = self.moved().map(|item| item.name.as_str()).collect();
+            document["archived_to"] = json!(self.archive_path);
+            if !failed.is_empty() {
+                document["failed"] = json!(failed);
+            }
+        }
+        document["archived"] = json!(self.items);
+        document["total_bytes_archived"] = self.total_bytes().into();
+        document["archive_path"] = json!(self.archive_path);
+        document
+    }
+}
+
 /// Does the job, and prints what became of it.
 pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Answer> {
     let outcomes = super::outcomes(job, context)?;
-    let total = Outcome::total(&outcomes);
-    let document = |outcome| Document::of(outcome, job.kind, job.effect);
-    let each = outcomes.iter().map(|outcome| InSite {
-        system: &outcome.system,
-        state_dir: &outcome.state_dir,
-        document: document(outcome),
-    });
-    let report = match outcomes.as_slice() {
-        [one] => (document(one), None),
-        _ => (document(&total), Some(each.collect())),
+    let document = match outcomes.as_slice() {
+        [one] => one.document(job, json!({})),
+        several => {
+            let mut total = Outcome::total(several).document(job, json!({}));
+            let each = several.iter().map(|outcome| {
+                let (system, state_dir) = (&outcome.system, &outcome.state_dir);
+                outcome.document(job, json!({ "system": system, "state_dir": state_dir }))
+            });
+            total["sites"] = each.collect();
+            total
+        }
     };
     let report = Report {
-        total: report.0,
-        sites: report.1,
+        document,
         outcomes: &outcomes,
         effect: job.effect,
     };
