@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let files = files_below(&args.paths, "jsonl")?;
     let reports = read_all(&files, context)?;
     check_transcripts(&files, &reports)?;
-    let document = Document::of(&files, reports);
+    let document = Document::of(reports);
     if document.unreadable_lines > 0 {
         warn::warn(&format!(
             "left out {} with a tool call",
@@ -163,8 +163,8 @@ impl Show for Document {
             );
             writeln!(page, "{:>6}  {:<20}  {}{}", row.count, rule, about, instead);
             for example in &row.examples {
-                let place = paint.dim(&format!("{}:{}", example.file, example.line));
-                let by = format!("{} by {}", example.tool, example.agent);
+                let place = paint.dim(&format!("{}:{}", example.at.file, example.at.line));
+                let by = format!("{} by {}", example.at.tool, example.agent);
                 writeln!(page, "          {}  {}: {}", place, by, example.what);
             }
         }

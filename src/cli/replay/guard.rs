@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::tally::{DeniedCall, Report, Then, TranscriptPlace};
+use super::tally::{DeniedCall, Example, Place, Report, Then};
 use crate::base::actor::{Actor, UNKNOWN_AGENT};
 use crate::base::disk::bounded_read::{self, read_text};
 use crate::base::disk::cache::DirCache;
@@ -163,7 +163,10 @@ impl Reader<'_> {
             for denial in &call.denials {
                 // An edit that was denied was no use of the file.
                 let key = (call.session.clone(), denial.path.clone());
-                if used.get(&key).is_some_and(|it| it.line == call.at.line) {
+                if used
+                    .get(&key)
+                    .is_some_and(|it| it.line == call.example.at.line)
+                {
                     used.remove(&key);
                 }
             }
@@ -238,7 +241,7 @@ impl Reader<'_> {
 
     fn note_use(&mut self, call: &Made<'_, '_>, path: &str) {
         let key = (call.line.session.as_str().to_owned(), path.to_owned());
-        self.report.used.insert(key, call.moment());
+        self.report.used.insert(key, call.place(self.file));
     }
 
     /// The state files that a command names without changing them.
@@ -302,9 +305,11 @@ impl Reader<'_> {
         self.report.denied.push(DeniedCall {
             session: call.line.session.as_str().to_owned(),
             id,
-            at: call.moment(),
-            agent: actor.as_str().to_owned(),
-            what: call.what(),
+            example: Example {
+                at: call.place(self.file),
+                agent: actor.as_str().to_owned(),
+                what: call.what(),
+            },
             then: Then::Ran,
             denials,
         });
@@ -375,10 +380,11 @@ struct Made<'c, 'l> {
 }
 
 impl Made<'_, '_> {
-    fn moment(&self) -> TranscriptPlace {
-        TranscriptPlace {
-            timestamp: self.line.timestamp.as_str().to_owned(),
+    fn place(&self, file: &Path) -> Place {
+        Place {
+            file: file.to_string_lossy().into_owned(),
             line: self.number,
+            timestamp: self.line.timestamp.as_str().to_owned(),
             tool: self.block.name.as_str().to_owned(),
         }
     }

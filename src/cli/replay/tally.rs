@@ -2,7 +2,6 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -21,17 +20,14 @@ pub(super) struct Report {
     pub(super) unreadable_lines: u64,
     pub(super) denied: Vec<DeniedCall>,
     /// The last reading or editing of each path in a site, by session and path.
-    pub(super) used: HashMap<(String, String), TranscriptPlace>,
+    pub(super) used: HashMap<(String, String), Place>,
 }
 
 /// One call that would be denied.
 pub(super) struct DeniedCall {
     pub(super) session: String,
     pub(super) id: String,
-    pub(super) at: TranscriptPlace,
-    pub(super) agent: String,
-    /// The path or the command, as the call wrote it.
-    pub(super) what: String,
+    pub(super) example: Example,
     pub(super) then: Then,
     pub(super) denials: Vec<Denial>,
 }
@@ -44,15 +40,16 @@ pub(super) enum Then {
 }
 
 /// A place in a transcript.
-#[derive(Clone)]
-pub(super) struct TranscriptPlace {
-    pub(super) timestamp: String,
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Place {
+    pub(super) file: String,
     pub(super) line: u64,
+    pub(super) timestamp: String,
     pub(super) tool: String,
 }
 
 /// The JSON document.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Document {
     pub(super) files: usize,
     pub(super) calls: u64,
@@ -79,13 +76,13 @@ pub(super) struct Row {
     pub(super) examples: Vec<Example>,
 }
 
-#[derive(Debug, Serialize)]
+/// One call.
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Example {
-    pub(super) file: String,
-    pub(super) line: u64,
-    pub(super) timestamp: String,
+    #[serde(flatten)]
+    pub(super) at: Place,
     pub(super) agent: String,
-    pub(super) tool: String,
+    /// The path or the command, as the call wrote it.
     pub(super) what: String,
 }
 
@@ -97,89 +94,86 @@ pub(super) struct Candidate {
     pub(super) system: String,
     pub(super) name: String,
     pub(super) path: String,
-    pub(super) refused: Place,
-    pub(super) used: Place,
+    pub(super) refused: Moment,
+    pub(super) used: Moment,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Place {
+pub(super) struct Moment {
     /// `FILE:LINE`
     pub(super) place: String,
     pub(super) tool: String,
     pub(super) timestamp: String,
 }
 
+impl Moment {
+    fn of(at: &Place) -> Self {
+        Self {
+            place: format!("{}:{}", at.file, at.line),
+            tool: at.tool.clone(),
+            timestamp: at.timestamp.clone(),
+        }
+    }
+}
+
 impl Document {
-    /// `reports` stand in the order of `files`.
-    pub(super) fn of(files: &[PathBuf], reports: Vec<Report>) -> Self {
-        let n_files = reports.iter().filter(|report| report.is_transcript).count();
-        let calls = reports.iter().map(|report| report.calls).sum();
-        let warned = reports.iter().map(|report| report.warned).sum();
-        let unreadable_lines = reports.iter().map(|report| report.unreadable_lines).sum();
-        let mut used: HashMap<(String, String), (usize, TranscriptPlace)> = HashMap::new();
+    pub(super) fn of(reports: Vec<Report>) -> Self {
+        let mut document = Self::default();
+        let mut used: HashMap<(String, String), Place> = HashMap::new();
         let mut denied = Vec::new();
         let mut copies = HashSet::new();
-        for (file, report) in reports.into_iter().enumerate() {
-            for (key, moment) in report.used {
-                let later =
-                    |(_, known): &(usize, TranscriptPlace)| known.timestamp < moment.timestamp;
+        for report in reports {
+            document.files += usize::from(report.is_transcript);
+            document.calls += report.calls;
+            document.warned += report.warned;
+            document.unreadable_lines += report.unreadable_lines;
+            for (key, at) in report.used {
+                let later = |known: &Place| known.timestamp < at.timestamp;
                 if used.get(&key).is_none_or(later) {
-                    used.insert(key, (file, moment));
+                    used.insert(key, at);
                 }
             }
-            let own = report.denied.into_iter().map(|call| (file, call));
             // A session that was forked starts with a copy of the other's lines.
-            denied.extend(own.filter(|(_, call)| {
-                call.id.is_empty() || copies.insert((call.id.clone(), call.at.timestamp.clone()))
+            denied.extend(report.denied.into_iter().filter(|call| {
+                let copy = (call.id.clone(), call.example.at.timestamp.clone());
+                call.id.is_empty() || copies.insert(copy)
             }));
         }
-        let then = denied.iter().map(|(_, call)| call.then);
-        let already_refused = then.filter(|then| *then == Then::Refused).count() as u64;
+        let refused_then = denied.iter().filter(|call| call.then == Then::Refused);
         Self {
-            files: n_files,
-            calls,
+            already_refused: refused_then.count() as u64,
             refused_calls: denied.len() as u64,
-            already_refused,
-            warned,
-            unreadable_lines,
-            false_alarm_candidates: candidates(files, &denied, &used),
-            refused: rows(files, &denied),
+            false_alarm_candidates: candidates(&denied, &used),
+            refused: rows(&denied),
+            ..document
         }
     }
 }
 
 /// The denials by rule, system and name, most frequent first.
-fn rows(files: &[PathBuf], denied: &[(usize, DeniedCall)]) -> Vec<Row> {
+fn rows(denied: &[DeniedCall]) -> Vec<Row> {
     let mut places: HashMap<(&str, &str, &str), usize> = HashMap::new();
     let mut rows: Vec<Row> = Vec::new();
-    let calls = denied.iter();
-    let denials =
-        calls.flat_map(|(file, call)| call.denials.iter().map(move |it| (file, call, it)));
-    for (file, call, denial) in denials {
-        let key = (denial.code.as_str(), &*denial.system, &*denial.entry);
-        let at = *places.entry(key).or_insert_with(|| {
-            rows.push(Row {
-                code: denial.code,
-                rule: denial.code,
-                system: denial.system.clone(),
-                name: denial.entry.clone(),
-                count: 0,
-                suggestion: denial.suggestion.clone(),
-                examples: Vec::new(),
+    for call in denied {
+        for denial in &call.denials {
+            let key = (denial.code.as_str(), &*denial.system, &*denial.entry);
+            let at = *places.entry(key).or_insert_with(|| {
+                rows.push(Row {
+                    code: denial.code,
+                    rule: denial.code,
+                    system: denial.system.clone(),
+                    name: denial.entry.clone(),
+                    count: 0,
+                    suggestion: denial.suggestion.clone(),
+                    examples: Vec::new(),
+                });
+                rows.len() - 1
             });
-            rows.len() - 1
-        });
-        let row = &mut rows[at];
-        row.count += 1;
-        if row.examples.len() < EXAMPLES {
-            row.examples.push(Example {
-                file: display_path(&files[*file]),
-                line: call.at.line,
-                timestamp: call.at.timestamp.clone(),
-                agent: call.agent.clone(),
-                tool: call.at.tool.clone(),
-                what: call.what.clone(),
-            });
+            let row = &mut rows[at];
+            row.count += 1;
+            if row.examples.len() < EXAMPLES {
+                row.examples.push(call.example.clone());
+            }
         }
     }
     rows.sort_by_key(|row| Reverse(row.count));
@@ -188,47 +182,31 @@ fn rows(files: &[PathBuf], denied: &[(usize, DeniedCall)]) -> Vec<Row> {
 
 /// Names that a call used after one that would be denied today and ran then,
 /// each path once.
-fn candidates(
-    files: &[PathBuf],
-    denied: &[(usize, DeniedCall)],
-    used: &HashMap<(String, String), (usize, TranscriptPlace)>,
-) -> Vec<Candidate> {
+fn candidates(denied: &[DeniedCall], used: &HashMap<(String, String), Place>) -> Vec<Candidate> {
     let (mut seen, mut candidates) = (HashSet::new(), Vec::new());
-    for (file, call) in denied.iter().filter(|(_, call)| call.then == Then::Ran) {
+    for call in denied.iter().filter(|call| call.then == Then::Ran) {
+        let at = &call.example.at;
         for denial in call.denials.iter().filter(|it| it.code.is_about_names()) {
             let key = (call.session.clone(), denial.path.clone());
-            let Some((used_in, moment)) = used.get(&key) else {
-                continue;
-            };
-            let later = match moment.timestamp.cmp(&call.at.timestamp) {
+            let is_later = |used: &&Place| match used.timestamp.cmp(&at.timestamp) {
                 Ordering::Greater => true,
-                Ordering::Equal => used_in == file && moment.line > call.at.line,
+                Ordering::Equal => used.file == at.file && used.line > at.line,
                 Ordering::Less => false,
             };
-            if later && seen.insert((&denial.system, &denial.path)) {
+            if let Some(used) = used.get(&key).filter(is_later)
+                && seen.insert((&denial.system, &denial.path))
+            {
                 candidates.push(Candidate {
                     code: denial.code,
                     rule: denial.code,
                     system: denial.system.clone(),
                     name: denial.entry.clone(),
                     path: denial.path.clone(),
-                    refused: place(&files[*file], &call.at),
-                    used: place(&files[*used_in], moment),
+                    refused: Moment::of(at),
+                    used: Moment::of(used),
                 });
             }
         }
     }
     candidates
-}
-
-fn place(file: &Path, moment: &TranscriptPlace) -> Place {
-    Place {
-        place: format!("{}:{}", display_path(file), moment.line),
-        tool: moment.tool.clone(),
-        timestamp: moment.timestamp.clone(),
-    }
-}
-
-fn display_path(file: &Path) -> String {
-    file.to_string_lossy().into_owned()
 }
