@@ -72,15 +72,8 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
 /// Says that there is no such record, or none that the filter lets through; and where
 /// there are no others either, whether the hook ran at all.
 fn say_none(query: &Query, read: &LogCounts, page: &mut Page<'_>) {
-    let noun = match query.decision {
-        Decision::Deny => "denial",
-        Decision::Warn => "warning",
-        Decision::Detected => "detection",
-        Decision::Undone => "undone change",
-        Decision::Fault => "fault",
-        Decision::All => "record",
-    };
-    let (words, others) = (query.in_words(), others(query, &read.counts));
+    let (noun, words) = (query.decision.noun(), query.in_words());
+    let others = others(query, &read.counts);
     if !words.is_empty() {
         return writeln!(page, "no {} matches ({}){}", noun, words, others);
     }

@@ -5,85 +5,79 @@ use clap::ValueEnum;
 use clap::builder::TypedValueParser;
 
 use crate::base::actor::AgentName;
+use crate::base::string_enum::string_enum;
 use crate::base::{clock, text};
 use crate::cli::global::Suggested;
 use crate::cli::{CliContext, number};
 use crate::contract::denial::DenyCode;
 use crate::log::read::{Entry, Reach};
 
-/// What a record says happened. `all` leaves out heartbeats and recoveries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Decision {
-    #[default]
-    Deny,
-    Warn,
-    Detected,
-    Undone,
-    Fault,
-    All,
+string_enum! {
+    /// What a record says happened. `all` leaves out heartbeats and recoveries.
+    #[derive(Default, ValueEnum)]
+    pub(super) enum Decision {
+        #[default]
+        Deny = "deny",
+        Warn = "warn",
+        Detected = "detected",
+        Undone = "undone",
+        Fault = "fault",
+        All = "all",
+    }
 }
 
 impl Decision {
-    pub(super) const EACH: [Self; 5] = [
-        Self::Deny,
-        Self::Warn,
-        Self::Detected,
-        Self::Undone,
-        Self::Fault,
-    ];
-
     fn of(entry: &Entry<'_>) -> Option<Self> {
-        match entry.decision.as_ref() {
-            "deny" => Some(Self::Deny),
-            "warn" => Some(Self::Warn),
-            "detected" => Some(Self::Detected),
-            "undone" => Some(Self::Undone),
-            "fault" => Some(Self::Fault),
-            _ => None,
-        }
+        Self::parse(&entry.decision).filter(|decision| *decision != Self::All)
     }
 
     pub(super) fn includes(self, other: Self) -> bool {
         self == Self::All || self == other
     }
 
+    /// What such a record is called; what one and what several of them are.
+    const fn words(self) -> [&'static str; 3] {
+        match self {
+            Self::Deny => ["denial", "denied", "denied"],
+            Self::Warn => ["warning", "warning", "warnings"],
+            Self::Detected => ["detection", "detected", "detected"],
+            Self::Undone => ["undone change", "undone", "undone"],
+            Self::Fault => ["fault", "fault", "faults"],
+            Self::All => ["record", "record", "records"],
+        }
+    }
+
+    pub(super) fn noun(self) -> &'static str {
+        self.words()[0]
+    }
+
     /// `3 denied`, `1 warning`.
     pub(super) fn count(self, number: u64) -> String {
-        let (one, more) = match self {
-            Self::Deny => ("denied", "denied"),
-            Self::Warn => ("warning", "warnings"),
-            Self::Detected => ("detected", "detected"),
-            Self::Undone => ("undone", "undone"),
-            Self::Fault => ("fault", "faults"),
-            Self::All => ("record", "records"),
-        };
+        let [_, one, more] = self.words();
         text::count(number, one, more)
     }
 }
 
 /// How many records of each decision pass the other filters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts([u64; 5]);
+pub(super) struct Counts([u64; Decision::ALL.len()]);
 
 impl Counts {
     pub(super) fn add(&mut self, decision: Decision) {
-        if let Some(count) = self.0.get_mut(decision as usize) {
-            *count += 1;
-        }
+        self.0[decision as usize] += 1;
     }
 
-    pub(super) fn of(&self, decision: Decision) -> u64 {
-        let each = Decision::EACH.into_iter().zip(self.0);
-        each.filter(|(each, _)| decision.includes(*each))
-            .map(|(_, count)| count)
-            .sum()
+    pub(super) fn of(&self, wanted: Decision) -> u64 {
+        let each = Decision::ALL.into_iter().zip(self.0);
+        let wanted = each.filter(|(each, _)| wanted.includes(*each));
+        wanted.map(|(_, count)| count).sum()
     }
 
     /// `14 warnings, 2 undone`: what `--decision` leaves out.
     pub(super) fn besides(&self, wanted: Decision) -> String {
-        let each = Decision::EACH.into_iter();
-        let others = each.filter(|each| !wanted.includes(*each) && self.of(*each) > 0);
-        let others = others.map(|each| each.count(self.of(each)));
+        let each = Decision::ALL.into_iter().zip(self.0);
+        let others = each.filter(|(each, count)| !wanted.includes(*each) && *count > 0);
+        let others = others.map(|(each, count)| each.count(count));
         others.collect::<Vec<_>>().join(", ")
     }
 }

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use anyhow::Result;
 use chrono::NaiveDate;
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use serde::Serialize;
 
 use super::LogCounts;
 use super::filter::Query;
+use crate::base::string_enum::string_enum;
 use crate::cli::output::{self, Page, Show, printable, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::log::read::Entry;
@@ -19,19 +19,20 @@ use crate::log::read::Entry;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// What is counted together
-    #[arg(long, value_enum, default_value_t = By::Rule)]
+    #[arg(long, value_enum, default_value = "rule")]
     by: By,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-enum By {
-    Rule,
-    Agent,
-    System,
-    Name,
-    Day,
-    Session,
+string_enum! {
+    #[derive(ValueEnum)]
+    enum By {
+        Rule = "rule",
+        Agent = "agent",
+        System = "system",
+        Name = "name",
+        Day = "day",
+        Session = "session",
+    }
 }
 
 impl By {
@@ -76,59 +77,46 @@ struct Document {
 }
 
 /// Counts by one key.
-struct Tally {
-    by: By,
-    groups: HashMap<String, Group>,
-    total: u64,
+type Groups = HashMap<String, Group>;
+
+fn add(entry: &Entry<'_>, by: By, groups: &mut Groups) {
+    let ts = entry.ts.as_ref();
+    let group = groups.entry(by.key(entry).into_owned());
+    let group = group.or_insert_with_key(|key| Group {
+        key: key.clone(),
+        count: 0,
+        first: ts.to_owned(),
+        last: ts.to_owned(),
+    });
+    group.count += 1;
+    if ts < group.first.as_str() {
+        ts.clone_into(&mut group.first);
+    }
+    if ts > group.last.as_str() {
+        ts.clone_into(&mut group.last);
+    }
 }
 
-impl Tally {
-    fn new(by: By) -> Self {
-        Self {
-            by,
-            groups: HashMap::new(),
-            total: 0,
-        }
+/// The `limit` largest groups; days and equal counts in the order of their keys.
+fn largest(groups: Groups, by: By, limit: Option<u32>) -> Vec<Group> {
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    groups.sort_unstable_by(|a, b| (Reverse(a.count), &a.key).cmp(&(Reverse(b.count), &b.key)));
+    groups.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+    if by == By::Day {
+        groups.sort_unstable_by(|a, b| a.key.cmp(&b.key));
     }
-
-    fn add(&mut self, entry: &Entry<'_>) {
-        self.total += 1;
-        let ts = entry.ts.as_ref();
-        let group = self.groups.entry(self.by.key(entry).into_owned());
-        let group = group.or_insert_with_key(|key| Group {
-            key: key.clone(),
-            count: 0,
-            first: ts.to_owned(),
-            last: ts.to_owned(),
-        });
-        group.count += 1;
-        if ts < group.first.as_str() {
-            ts.clone_into(&mut group.first);
-        }
-        if ts > group.last.as_str() {
-            ts.clone_into(&mut group.last);
-        }
-    }
-
-    /// The `limit` largest groups; days and equal counts in the order of their keys.
-    fn into_groups(self, limit: Option<u32>) -> Vec<Group> {
-        let mut groups: Vec<Group> = self.groups.into_values().collect();
-        groups.sort_unstable_by(|a, b| (Reverse(a.count), &a.key).cmp(&(Reverse(b.count), &b.key)));
-        groups.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
-        if self.by == By::Day {
-            groups.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        }
-        groups
-    }
+    groups
 }
 
 pub(super) fn run(args: &Args, query: Query, context: &CliContext<'_>) -> Result<Answer> {
-    let mut tally = Tally::new(args.by);
-    let read = super::each_record(&query, context, &mut |entry, _| tally.add(entry))?;
+    let (by, mut groups) = (args.by, Groups::new());
+    let read = super::each_record(&query, context, &mut |entry, _| {
+        add(entry, by, &mut groups);
+    })?;
     let document = Document {
-        by: args.by,
-        total: tally.total,
-        groups: tally.into_groups(query.limit()),
+        by,
+        total: read.counts.of(query.decision),
+        groups: largest(groups, by, query.limit()),
         query,
         read,
     };
@@ -144,9 +132,8 @@ impl Show for Document {
             words if words.is_empty() => String::new(),
             words => format!(" ({words})"),
         };
-        let by = self.by.to_possible_value();
-        let by = by.as_ref().map_or("", PossibleValue::get_name);
-        let title = format!("{}, by {by}{about}", self.query.decision.count(self.total));
+        let (total, by) = (self.query.decision.count(self.total), self.by.as_str());
+        let title = format!("{total}, by {by}{about}");
         writeln!(page, "{}", page.paint.bold(&title));
         let groups = match self.by {
             By::Day => with_empty_days(&self.groups),
@@ -222,20 +209,21 @@ mod tests {
     #[test]
     fn the_largest_groups_come_first_and_days_in_order() {
         let check = |by: By, expected: &[(&str, u64)]| {
-            let mut tally = Tally::new(by);
+            let mut groups = Groups::new();
             for (ts, name) in [
                 ("2026-01-02T", "b"),
                 ("2026-01-01T", "a"),
                 ("2026-01-02T", "b"),
                 ("", ""),
             ] {
-                tally.add(&Entry {
+                let entry = Entry {
                     ts: ts.into(),
                     name: name.into(),
                     ..Entry::default()
-                });
+                };
+                add(&entry, by, &mut groups);
             }
-            let groups = tally.into_groups(Some(2));
+            let groups = largest(groups, by, Some(2));
             let found: Vec<_> = groups.iter().map(|g| (g.key.as_str(), g.count)).collect();
             assert_eq!(found, expected, "{by:?}");
         };
