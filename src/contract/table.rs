@@ -205,15 +205,16 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Whether entries of a directory that no row names are denied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DirKind {
-    /// Only the rows' names.
-    Closed,
-    /// Anything; rows only add who may write.
-    Open,
-    /// A program's; no tool call.
-    Program,
+string_enum! {
+    /// Whether entries of a directory that no row names are denied.
+    pub enum DirKind {
+        /// Only the rows' names.
+        Closed = "closed",
+        /// Anything; rows only add who may write.
+        Open = "open",
+        /// A program's; no tool call.
+        Program = "program",
+    }
 }
 
 /// A directory of a site, relative to it; `""` is the site itself.

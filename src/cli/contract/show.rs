@@ -70,7 +70,7 @@ struct Row {
 #[derive(Debug, Serialize)]
 struct Directory {
     path: String,
-    kind: &'static str,
+    kind: DirKind,
     from: String,
 }
 
@@ -111,16 +111,12 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let view = OnDisk::of(&context.project.main, registry);
     let governed = registry.governed.iter();
     let governed = governed.filter(|governed| is_wanted(governed.id()));
+    let contracts = governed.map(|governed| {
+        let (id, kind) = (governed.id(), governed.site_kind(&view));
+        show(governed, dirs(id), kind, gates(context, id), &origins)
+    });
     let document = Document {
-        contracts: governed
-            .map(|governed| {
-                let (dirs, kind) = (dirs(governed.id()), governed.site_kind(&view));
-                Shown {
-                    gates: gates(context, governed.id()),
-                    ..show(governed, dirs, kind, &origins)
-                }
-            })
-            .collect(),
+        contracts: contracts.collect(),
         switched_off: match args.site {
             Some(_) => Vec::new(),
             None => context.all_switched_off(),
@@ -178,6 +174,7 @@ fn show(
     governed: &EnabledSystem<'_>,
     sites: Vec<String>,
     site_kind: DirKind,
+    gates: Vec<Gate>,
     origins: &Origins,
 ) -> Shown {
     let (system, contract, edition) = (governed.system, &governed.contract, governed.edition);
@@ -201,11 +198,10 @@ fn show(
         directories: dirs
             .map(|dir| Directory {
                 path: dir.path.to_owned(),
-                kind: kind(if dir.path.is_empty() {
-                    site_kind
-                } else {
-                    dir.kind
-                }),
+                kind: match dir.path {
+                    "" => site_kind,
+                    _ => dir.kind,
+                },
                 from: origins.of(system, |contract| {
                     contract.dirs.iter().any(|known| known.path == dir.path)
                 }),
@@ -223,8 +219,8 @@ fn show(
                 }),
             })
             .collect(),
+        gates,
         fallback: contract.fallback.map(str::to_owned),
-        gates: Vec::new(),
     }
 }
 
@@ -258,14 +254,6 @@ fn shown_row(row: &table::Row<'_>, system: &dyn System, origins: &Origins) -> Ro
             let mut rows = contract.rows.iter();
             rows.any(|known| (known.bucket, known.title()) == (row.bucket, row.title()))
         }),
-    }
-}
-
-fn kind(kind: DirKind) -> &'static str {
-    match kind {
-        DirKind::Closed => "closed",
-        DirKind::Open => "open",
-        DirKind::Program => "program",
     }
 }
 
@@ -320,7 +308,7 @@ impl Shown {
                 "" => "the directory itself",
                 path => path,
             };
-            writeln!(page, "  {}: {}{}", dir.kind, path, from(&dir.from));
+            writeln!(page, "  {}: {}{}", dir.kind.as_str(), path, from(&dir.from));
         }
         for gate in &self.gates {
             let after = match gate.after.as_slice() {
