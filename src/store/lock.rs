@@ -164,7 +164,8 @@ fn with_linked(dir: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     #![allow(clippy::disallowed_methods)]
 

@@ -106,7 +106,8 @@ pub trait Disk {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     #![allow(clippy::disallowed_methods)]
 

@@ -181,5 +181,6 @@ fn check_unseen_run(subject: &Subject<'_>, logs: &[PathBuf]) -> Option<Finding> 
     Some(Finding::warning("unseen-run", what, fix))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
