@@ -10,15 +10,15 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::CliContext;
 use super::audit::MISSING;
-use super::{CliContext, output};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::path;
 use crate::contract::table::Bucket;
 use crate::project::entries::{self, Entry};
 use crate::project::roots::Root;
 use crate::project::sites::{self, Site};
-use crate::store::archive::{Item, Kind, Run, Status, Taken, WhenChanged};
+use crate::store::archive::{Item, Kind, Run, Status, WhenChanged};
 use crate::store::lock::{IN_COMMAND, Locked, with_lock, with_state_lock};
 use crate::systems::devt::{self, workflow_yaml};
 use crate::systems::system;
@@ -265,22 +265,14 @@ fn carry_out(
         kind: job.kind,
         now: context.now,
     };
-    let progress = output::Progress::new("archived", items.len(), 1_000);
     let ring = site.ring(&context.project, context.rules.settings.archive_runs);
-    let taken = ring.take(locked, run, &items, &mut |n| progress.show(n));
-    progress.clear();
-    let Taken {
-        path,
-        statuses,
-        pruned,
-        trouble,
-    } = taken?;
-    outcome.archive_path = path.map(|path| path::from_os(&path));
-    outcome.pruned = pruned;
-    outcome.trouble = trouble;
+    let taken = ring.take(locked, run, &items)?;
+    outcome.archive_path = taken.path.as_deref().map(path::from_os);
+    outcome.pruned = taken.pruned;
+    outcome.trouble = taken.trouble;
     outcome.items = chosen
         .into_iter()
-        .zip(statuses)
+        .zip(taken.statuses)
         .map(|((entry, reason), status)| Moved::new(entry, reason, status))
         .collect();
     Ok(())

@@ -190,7 +190,7 @@ fn archive(file: &Path, locked: &Locked<'_>, context: &CliContext<'_>) -> Result
         site: ".claude".to_owned(),
     };
     let ring = site.ring(&context.project, context.rules.settings.archive_runs);
-    let taken = ring.take(locked, run, &[item], &mut |_| ())?;
+    let taken = ring.take(locked, run, &[item])?;
     match taken.statuses.as_slice() {
         [Status::Failed { error }] => {
             bail!(

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Write as _};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -265,38 +265,6 @@ pub(crate) fn age(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
         age if age.num_hours() > 0 => format!("{} h", age.num_hours()),
         age if age.num_minutes() > 0 => format!("{} min", age.num_minutes()),
         age => format!("{} s", age.num_seconds()),
-    }
-}
-
-/// One line on a terminal's stderr that counts through long work.
-pub(crate) struct Progress {
-    what: &'static str,
-    total: usize,
-    is_shown: bool,
-}
-
-impl Progress {
-    /// `from` so much work on: less is done before a line could be read.
-    pub(crate) fn new(what: &'static str, total: usize, from: usize) -> Self {
-        let is_shown = total >= from && io::stderr().is_terminal();
-        Self {
-            what,
-            total,
-            is_shown,
-        }
-    }
-
-    pub(crate) fn show(&self, n: usize) {
-        if self.is_shown && n.is_multiple_of(self.total / 100 + 1) {
-            // A terminal that is gone is no reason to stop.
-            let _ = write!(io::stderr(), "\r{n} of {} {}", self.total, self.what);
-        }
-    }
-
-    pub(crate) fn clear(&self) {
-        if self.is_shown {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
     }
 }
 

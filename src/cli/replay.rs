@@ -8,6 +8,7 @@ mod guard;
 mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
@@ -15,7 +16,7 @@ use std::{fs, thread};
 use anyhow::{Context as _, Result, bail};
 use tally::{Document, Report};
 
-use super::output::{Page, Progress, Show, writeln};
+use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::{text, warn};
 
@@ -109,13 +110,17 @@ fn check_transcripts(files: &[PathBuf], reports: &[Report]) -> Result<()> {
 fn read_all(files: &[PathBuf], context: &CliContext<'_>) -> Result<Vec<Report>> {
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let progress = Progress::new("files", files.len(), 0);
+    let is_watched = io::stderr().is_terminal();
     let shared = guard::Surroundings::of(context);
     let work = || -> Result<Vec<(usize, Report)>> {
         let mut reports = Vec::new();
         while let Some((at, file)) = take(files, &next) {
             reports.push((at, guard::read(file, &shared)?));
-            progress.show(done.fetch_add(1, Ordering::Relaxed) + 1);
+            let n = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if is_watched && n.is_multiple_of(files.len() / 100 + 1) {
+                // A terminal that is gone is no reason to stop.
+                let _ = write!(io::stderr(), "\r{n} of {} files", files.len());
+            }
         }
         Ok(reports)
     };
@@ -130,7 +135,9 @@ fn read_all(files: &[PathBuf], context: &CliContext<'_>) -> Result<Vec<Report>> 
         });
         ended.collect::<Result<Vec<_>>>()
     });
-    progress.clear();
+    if is_watched {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
     let mut reports: Vec<(usize, Report)> = reports?.into_iter().flatten().collect();
     reports.sort_unstable_by_key(|(at, _)| *at);
     Ok(reports.into_iter().map(|(_, report)| report).collect())

@@ -164,14 +164,8 @@ impl Archive {
     ///
     /// # Errors
     /// The snapshot cannot be made; nothing was moved then.
-    pub fn take(
-        &self,
-        locked: &Locked<'_>,
-        run: Run,
-        items: &[Item<'_>],
-        progress: &mut dyn FnMut(usize),
-    ) -> io::Result<Taken> {
-        let mut taken = self.move_in(locked, run, items, progress)?;
+    pub fn take(&self, locked: &Locked<'_>, run: Run, items: &[Item<'_>]) -> io::Result<Taken> {
+        let mut taken = self.move_in(locked, run, items)?;
         if let Some(path) = &taken.path {
             match self.prune(locked, path, run.now) {
                 Ok(pruned) => taken.pruned = pruned,
@@ -184,13 +178,7 @@ impl Archive {
         Ok(taken)
     }
 
-    fn move_in(
-        &self,
-        _: &Locked<'_>,
-        run: Run,
-        items: &[Item<'_>],
-        progress: &mut dyn FnMut(usize),
-    ) -> io::Result<Taken> {
+    fn move_in(&self, _: &Locked<'_>, run: Run, items: &[Item<'_>]) -> io::Result<Taken> {
         if items.is_empty() {
             return Ok(Taken::default());
         }
@@ -203,14 +191,9 @@ impl Archive {
             let _ = snapshot::remove_empty(&path);
             return Err(error);
         }
-        let statuses: Vec<Status> = items
-            .iter()
-            .zip(&places)
-            .enumerate()
-            .map(|(n, (item, place))| {
-                progress(n);
-                move_one(item, &path, place)
-            })
+        let statuses = items.iter().zip(&places);
+        let statuses: Vec<Status> = statuses
+            .map(|(item, place)| move_one(item, &path, place))
             .collect();
         let moved = statuses.contains(&Status::Moved);
         if !moved {

@@ -159,10 +159,7 @@ fn take(sandbox: &Sandbox, ring: &Archive, items: &[Item<'_>], now: DateTime<Utc
         now,
     };
     let site = sandbox.project().join(STATE);
-    with_lock(&site, IN_COMMAND, |locked| {
-        ring.take(locked, run, items, &mut |_| {})
-    })
-    .unwrap()
+    with_lock(&site, IN_COMMAND, |locked| ring.take(locked, run, items)).unwrap()
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Archive {
                 when_changed: WhenChanged::Move,
             })
             .collect();
-        let taken = self.move_in(locked, run, &items, &mut |_| {})?;
+        let taken = self.move_in(locked, run, &items)?;
         let returns = wanted
             .iter()
             .map(|held| match in_the_way(held) {
