@@ -124,7 +124,7 @@ impl Show for Problems {
         }
         if self.problems.is_empty() {
             let sessions = text::count(self.n_sessions, "session", "sessions");
-            writeln!(page, "{}, no problem", sessions);
+            writeln!(page, "{sessions}, no problem");
         }
     }
 
@@ -188,15 +188,11 @@ impl Show for Document {
                 ("resumes in", &session.resume_phase),
             ];
             for (label, value) in fields {
-                writeln!(
-                    page,
-                    "  {:<12}{}",
-                    label,
-                    value.as_deref().unwrap_or("unknown")
-                );
+                let value = value.as_deref().unwrap_or("unknown");
+                writeln!(page, "  {label:<12}{value}");
             }
             if let Some(round) = session.review_iteration {
-                writeln!(page, "  {:<12}{}", "reviews", round.to_string());
+                writeln!(page, "  reviews     {round}");
             }
             for problem in &session.problems {
                 writeln!(page, "  {}", page.paint.red(problem));
@@ -209,11 +205,11 @@ impl Show for Events {
     fn text(&self, page: &mut Page<'_>) {
         let n_events = self.unapplied.len();
         let events = text::count(n_events, "unapplied event", "unapplied events");
-        writeln!(page, "{} behind byte {}", events, self.cursor.to_string());
+        writeln!(page, "{events} behind byte {}", self.cursor);
         for event in &self.unapplied {
             let at = event.timestamp.as_deref().unwrap_or("-");
-            let (offset, about) = (event.offset, format!("{}  {}", event.tool, event.payload));
-            writeln!(page, "{:>9}  {}  {}", offset, at, about);
+            let (offset, tool) = (event.offset, &event.tool);
+            writeln!(page, "{offset:>9}  {at}  {tool}  {}", event.payload);
         }
         if self.torn {
             writeln!(

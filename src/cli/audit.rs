@@ -176,7 +176,7 @@ impl Show for Document {
         reports.iter().for_each(|report| report.text(page));
         if reports.len() > 1 {
             let sites = text::count(reports.len(), "state directory", "state directories");
-            writeln!(page, "{}: {}", sites, totals(&reports));
+            writeln!(page, "{sites}: {}", totals(&reports));
         }
         say_switched_off(&self.switched_off, page);
     }
@@ -197,9 +197,9 @@ impl Report {
         let paint = page.paint;
         let title = paint.bold(&format!("{} ({})", self.state_dir, self.system));
         if let Some(reason) = &self.reason {
-            return writeln!(page, "{}  {}", title, paint.red(reason));
+            return writeln!(page, "{title}  {}", paint.red(reason));
         }
-        writeln!(page, "{}  {}", title, totals(&[self]));
+        writeln!(page, "{title}  {}", totals(&[self]));
         for bucket in [Bucket::Ephemeral, Bucket::AdHoc] {
             let name = match bucket {
                 Bucket::AdHoc => paint.red(bucket.as_str()),
@@ -209,7 +209,7 @@ impl Report {
                 let by: String = item.actor.iter().map(|by| format!(", by {by}")).collect();
                 let about = format!("{}, {}{by}", output::size(item.size), item.mtime);
                 let (slash, about) = (output::slash(item.is_dir), paint.dim(&about));
-                writeln!(page, "  {:<9}  {}{}  {}", name, item.name, slash, about);
+                writeln!(page, "  {name:<9}  {}{slash}  {about}", item.name);
             }
         }
     }
@@ -248,12 +248,11 @@ impl Document {
             let dir = escape(dir.unwrap_or(&report.state_dir));
             for item in report.items(Bucket::AdHoc) {
                 let name = escape(&item.name);
-                let why = format!("has no place in the contract of {}", report.system);
-                let advice = format!("see `statewarden explain {dir}/{name}`");
                 writeln!(
                     page,
-                    "::error file={}/{},title=Stray state file::`{}` {}; {}",
-                    dir, name, name, why, advice
+                    "::error file={dir}/{name},title=Stray state file::`{name}` has no place in the \
+                     contract of {}; see `statewarden explain {dir}/{name}`",
+                    report.system
                 );
             }
         }

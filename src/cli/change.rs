@@ -126,13 +126,13 @@ impl Show for Change {
         writeln!(page, "{}: {}", self.file, self.word);
         for moved in self.gates.iter().filter(|moved| moved.from != moved.to) {
             let (from, to) = (moved.from.as_str(), moved.to.as_str());
-            writeln!(page, "  {}: {} -> {}", moved.gate, from, to);
+            writeln!(page, "  {}: {from} -> {to}", moved.gate);
         }
         if let Some(archive) = &self.archive_path {
-            writeln!(page, "  archived the old one in `{}`", archive);
+            writeln!(page, "  archived the old one in `{archive}`");
         }
         if let Some(note) = &self.note {
-            writeln!(page, "  {}", note);
+            writeln!(page, "  {note}");
         }
     }
 }

@@ -166,12 +166,12 @@ impl Show for Document {
                 None => page.paint.green(ruling),
                 Some(_) => page.paint.red(ruling),
             };
-            writeln!(page, "{}: {}", row.path, ruling);
+            writeln!(page, "{}: {ruling}", row.path);
             if let Some(reason) = &row.reason {
-                writeln!(page, "  {}", reason);
+                writeln!(page, "  {reason}");
             }
             if let (Some(system), Some(by)) = (&row.system, &row.switched_off_by) {
-                writeln!(page, "  not judged: {} is switched off by `{}`", system, by);
+                writeln!(page, "  not judged: {system} is switched off by `{by}`");
             }
         }
     }

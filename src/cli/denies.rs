@@ -75,23 +75,14 @@ fn say_none(query: &Query, read: &LogCounts, page: &mut Page<'_>) {
     let (noun, words) = (query.decision.noun(), query.in_words());
     let others = others(query, &read.counts);
     if !words.is_empty() {
-        return writeln!(page, "no {} matches ({}){}", noun, words, others);
+        return writeln!(page, "no {noun} matches ({words}){others}");
     }
-    writeln!(page, "no {} is recorded{}", noun, others);
+    writeln!(page, "no {noun} is recorded{others}");
     let is_silent = read.heartbeats == 0 && read.counts == Counts::default();
-    if is_silent
-        && page
-            .context
-            .project
-            .logs()
-            .events()
-            .generations()
-            .is_empty()
-    {
-        writeln!(
-            page,
-            "the hook has never run here; see `statewarden doctor`"
-        );
+    let events = page.context.project.logs().events();
+    if is_silent && events.generations().is_empty() {
+        let advice = "see `statewarden doctor`";
+        writeln!(page, "the hook has never run here; {advice}");
     }
 }
 

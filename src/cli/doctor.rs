@@ -186,7 +186,7 @@ impl Show for Document {
                 Level::Warning => paint.red("warning"),
                 Level::Error => paint.red("error"),
             };
-            writeln!(page, "{:<8} {:<16} {}", mark, finding.id, finding.what);
+            writeln!(page, "{mark:<8} {:<16} {}", finding.id, finding.what);
             if !finding.fix.is_empty() {
                 writeln!(page, "{:<25} {}", "", finding.fix);
             }
@@ -196,7 +196,7 @@ impl Show for Document {
             (errors, warnings) => {
                 let errors = text::count(errors, "error", "errors");
                 let warnings = text::count(warnings, "warning", "warnings");
-                writeln!(page, "{}: {}, {}", paint.red("unhealthy"), errors, warnings);
+                writeln!(page, "{}: {errors}, {warnings}", paint.red("unhealthy"));
             }
         }
     }

@@ -186,26 +186,24 @@ impl Show for Explanation {
             let root = &page.context.project.main.dir;
             return writeln!(
                 page,
-                "  not in a state directory below `{}`: statewarden ignores it",
-                root
+                "  not in a state directory below `{root}`: statewarden ignores it"
             );
         };
         let wanted = page.context.system;
         if let Some(wanted) = wanted.filter(|wanted| wanted != system) {
-            writeln!(page, "  belongs to {}, not to {}", system, wanted);
+            writeln!(page, "  belongs to {system}, not to {wanted}");
         }
         let site = self.site.as_deref().filter(|site| !site.is_empty());
         let site = site.unwrap_or("the project's root");
         if let Some(by) = &self.switched_off_by {
             return writeln!(
                 page,
-                "  in {}, a state directory of {}, which is switched off by `{}`: nothing is judged",
-                site, system, by
+                "  in {site}, a state directory of {system}, which is switched off by `{by}`: nothing is judged"
             );
         }
         for (title, text) in self.rows(system, site) {
             if let Some(text) = text {
-                writeln!(page, "  {:<11} {}", title, text);
+                writeln!(page, "  {title:<11} {text}");
             }
         }
         let word = match self.decision {
@@ -213,7 +211,7 @@ impl Show for Explanation {
             Ruling::Warn => paint.red("warned about, and not denied,"),
             Ruling::Deny => paint.red("denied"),
         };
-        writeln!(page, "  {:<11} {} for {}", "a Write is", word, self.actor);
+        writeln!(page, "  {:<11} {word} for {}", "a Write is", self.actor);
         if let Some(reason) = &self.reason {
             // Where there is more to read is here.
             let said = reason.rsplit_once(" More: ");

@@ -79,9 +79,8 @@ pub(super) fn say_switched_off(off: &[SwitchedOff], page: &mut Page<'_>) {
         let are = if ids.len() == 1 { "is" } else { "are" };
         writeln!(
             page,
-            "{} {} switched off by `{}`",
+            "{} {are} switched off by `{}`",
             ids.join(", "),
-            are,
             same[0].by
         );
     }

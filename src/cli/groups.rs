@@ -133,7 +133,7 @@ impl Show for Document {
             of_change.iter().for_each(|row| say_group(&row.group, page));
         }
         for Ungrouped { change, reason } in &self.ungrouped {
-            writeln!(page, "{}: not done: {}", page.paint.bold(change), reason);
+            writeln!(page, "{}: not done: {reason}", page.paint.bold(change));
         }
     }
 }
@@ -149,7 +149,7 @@ fn say_group(group: &Group, page: &mut Page<'_>) {
         | GroupState::Testing
         | GroupState::Reviewing => Paint::plain(&word),
     };
-    writeln!(page, "{:>3}  {:<21}  {}", group.group, word, group.name);
+    writeln!(page, "{:>3}  {word:<21}  {}", group.group, group.name);
     for reason in &group.reasons {
         writeln!(page, "     {}", page.paint.dim(reason));
     }

@@ -157,12 +157,12 @@ impl Show for Document {
             let name = page.paint.bold(&row.archive);
             writeln!(
                 page,
-                "{}  {} of `{}`, by {}",
-                name, row.system, row.state_dir, by
+                "{name}  {} of `{}`, by {by}",
+                row.system, row.state_dir
             );
             let mut workflow = row.workflow.iter().flatten();
             if let Some((_, Some(task))) = workflow.find(|(key, _)| *key == "task") {
-                writeln!(page, "  task: {}", task);
+                writeln!(page, "  task: {task}");
             }
             for entry in &row.entries {
                 let reason = entry.reason.as_deref().unwrap_or("no reason known");
@@ -172,7 +172,7 @@ impl Show for Document {
                     clock::millis(entry.modified)
                 );
                 let (slash, about) = (output::slash(entry.is_dir), page.paint.dim(&about));
-                writeln!(page, "  {}{}  {}", entry.name, slash, about);
+                writeln!(page, "  {}{slash}  {about}", entry.name);
             }
         }
     }

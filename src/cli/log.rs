@@ -105,7 +105,7 @@ fn say_record(record: &ChangeRecord, page: &mut Page<'_>) {
     let doubt = if record.certain { "" } else { "?" };
     let tool = record.tool.as_deref().unwrap_or("-");
     let about = format!("{actor}{doubt} by {tool}  {act} {path}  {size}");
-    writeln!(page, "{}  {}  {}{}", record.id, record.ts, about, outcome);
+    writeln!(page, "{}  {}  {about}{outcome}", record.id, record.ts);
 }
 
 /// Longer texts take long to be compared line by line.
@@ -125,6 +125,6 @@ fn say_diff(record: &ChangeRecord, contents: &Contents, page: &mut Page<'_>) {
     };
     match text(record.before).and_then(|before| Ok((before, text(record.after)?))) {
         Ok((before, after)) => difference::say(page, &before, &after),
-        Err(why) => writeln!(page, "  ({})", why),
+        Err(why) => writeln!(page, "  ({why})"),
     }
 }

@@ -1,10 +1,9 @@
 //! How a verb's answer is printed: one JSON document, or text made for people.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Write as _};
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::ptr;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -15,14 +14,10 @@ use crate::formats::yaml;
 
 pub(crate) use crate::base::text::printable;
 
-/// Adds a line to a page. The values stand behind the format, never in it: each is made
-/// printable, or was when it was painted.
+/// Adds a line to a page. What is formatted gets printable, but for the page's own colors.
 macro_rules! write_line {
     ($page:expr) => { $page.line(format_args!("")) };
-    ($page:expr, $format:literal $(, $value:expr)* $(,)?) => {{
-        const { $crate::cli::output::assert_no_captures($format) };
-        $page.line(format_args!($format $(, $crate::cli::output::Cell::display(&$value))*))
-    }};
+    ($page:expr, $($format:tt)+) => { $page.line(format_args!($($format)+)) };
 }
 pub(crate) use write_line as writeln;
 
@@ -52,9 +47,13 @@ impl<'c> Page<'c> {
     }
 
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {
+        self.add(|to| to.write_fmt(line));
+    }
+
+    fn add(&mut self, line: impl FnOnce(&mut Printable<'_>) -> fmt::Result) {
         let start = self.text.len();
         // A `String` takes everything.
-        let _ = self.text.write_fmt(line);
+        let _ = line(&mut Printable(&mut self.text));
         let end = self.text[start..].trim_end_matches(' ').len();
         self.text.truncate(start + end);
         self.text.push('\n');
@@ -65,7 +64,7 @@ impl<'c> Page<'c> {
         writeln!(self, "systems:");
         for (system, names) in by_system {
             let names: Vec<_> = names.iter().map(|name| yaml::quote(name)).collect();
-            writeln!(self, "  {}:", system);
+            writeln!(self, "  {system}:");
             writeln!(self, "    extra_names: [{}]", names.join(", "));
         }
     }
@@ -73,86 +72,37 @@ impl<'c> Page<'c> {
     /// Rows in columns; the last one is not padded.
     pub(crate) fn rows<const N: usize>(&mut self, rows: &[[Painted; N]]) {
         let width = |column: usize| rows.iter().map(|row| row[column].width()).max();
-        let widths: Vec<usize> = (0..N).map(|column| width(column).unwrap_or(0)).collect();
+        let padded = |column: &usize| column + 1 < N;
+        let widths = (0..N).map(|column| Some(column).filter(padded).and_then(width).unwrap_or(0));
+        let widths: Vec<usize> = widths.collect();
         for row in rows {
-            let (last, cells) = row
-                .split_last()
-                .map_or((None, row.as_slice()), |(l, c)| (Some(l), c));
-            let cells = cells.iter().zip(&widths);
-            let cells: String = cells
-                .map(|(cell, width)| format!("{cell:<width$}  "))
-                .collect();
-            let last = last.map_or(String::new(), Painted::to_string);
-            self.line(format_args!("{cells}{last}"));
+            let mut cells = row.iter().zip(&widths);
+            self.add(|to| cells.try_for_each(|(cell, width)| write!(to, "{cell:<width$}  ")));
         }
     }
 }
 
-/// A captured value would get onto the page as it is.
-pub(crate) const fn assert_no_captures(format: &str) {
-    let (bytes, mut at) = (format.as_bytes(), 0);
-    while at + 1 < bytes.len() {
-        let is_name = bytes[at + 1].is_ascii_alphabetic() || bytes[at + 1] == b'_';
-        assert!(
-            bytes[at] != b'{' || !is_name,
-            "put the value behind the format"
-        );
-        at += 1;
-    }
-}
+/// A text that takes all but what would begin a line or color it. The colors of [`Paint`] are
+/// known by where they stand in memory: nothing that is read from elsewhere stands there.
+struct Printable<'t>(&'t mut String);
 
-/// What can stand in a line.
-pub(crate) trait Cell {
-    fn display(&self) -> impl Display;
-}
-
-impl Cell for str {
-    fn display(&self) -> impl Display {
-        printable(self)
-    }
-}
-
-impl Cell for Path {
-    fn display(&self) -> impl Display {
-        printable(&self.to_string_lossy())
-    }
-}
-
-impl Cell for Painted {
-    fn display(&self) -> impl Display {
-        self
-    }
-}
-
-impl<T: Cell + ?Sized> Cell for &T {
-    fn display(&self) -> impl Display {
-        (**self).display()
-    }
-}
-
-macro_rules! shown_as {
-    ($($of:ty: $seen_as:ty),*) => { $(impl Cell for $of {
-        fn display(&self) -> impl Display {
-            let seen: &$seen_as = self;
-            seen.display()
+impl fmt::Write for Printable<'_> {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        match COLORS.iter().any(|color| ptr::eq(*color, piece)) {
+            true => self.0.push_str(piece),
+            false => self.0.push_str(&printable(piece)),
         }
-    })* };
+        Ok(())
+    }
 }
-shown_as!(String: str, Cow<'_, str>: str, Box<str>: str, PathBuf: Path);
 
-macro_rules! shown_whole {
-    ($($number:ty),*) => { $(impl Cell for $number {
-        fn display(&self) -> impl Display {
-            *self
-        }
-    })* };
-}
-shown_whole!(u32, u64, usize);
+/// The end of every color, then bold, dim, red and green (ECMA-48, SGR).
+static COLORS: [&str; 5] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m"];
 
 /// A text that is printable, with a color or without; it is padded as it looks.
 #[derive(Clone, Debug)]
 pub(crate) struct Painted {
-    code: Option<&'static str>,
+    color: Option<usize>,
     text: String,
 }
 
@@ -164,12 +114,12 @@ impl Painted {
 
 impl Display for Painted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.code {
+        match self.color {
             None => out.pad(&self.text),
-            Some(code) => {
-                write!(out, "\x1b[{code}m")?;
+            Some(color) => {
+                out.write_str(COLORS[color])?;
                 out.pad(&self.text)?;
-                out.write_str("\x1b[0m")
+                out.write_str(COLORS[0])
             }
         }
     }
@@ -192,23 +142,23 @@ impl Paint {
     }
 
     pub(crate) fn plain(text: &str) -> Painted {
-        Self::Plain.with("", text)
+        Self::Plain.with(0, text)
     }
 
     pub(crate) fn bold(self, text: &str) -> Painted {
-        self.with("1", text)
+        self.with(1, text)
     }
 
     pub(crate) fn red(self, text: &str) -> Painted {
-        self.with("31", text)
+        self.with(3, text)
     }
 
     pub(crate) fn green(self, text: &str) -> Painted {
-        self.with("32", text)
+        self.with(4, text)
     }
 
     pub(crate) fn dim(self, text: &str) -> Painted {
-        self.with("2", text)
+        self.with(2, text)
     }
 
     /// The name to use in place of a denied one, if there is any.
@@ -219,9 +169,9 @@ impl Paint {
         }
     }
 
-    fn with(self, code: &'static str, text: &str) -> Painted {
+    fn with(self, color: usize, text: &str) -> Painted {
         Painted {
-            code: (self == Self::Colors).then_some(code),
+            color: (self == Self::Colors).then_some(color),
             text: printable(text),
         }
     }
@@ -283,18 +233,14 @@ mod tests {
     /// What an agent names can neither color a line nor begin one; it is padded as it looks.
     #[test]
     fn values_are_printable_and_paint_has_no_width() {
-        for (paint, name, expected) in [
-            (Paint::Plain, "a\nb", "a\\nb|c   |"),
-            (
-                Paint::Colors,
-                "\x1b[31m",
-                "\\u{1b}[31m|\x1b[31mc   \x1b[0m|",
-            ),
-        ] {
-            let (name, painted) = (name.to_owned(), paint.red("c"));
-            let line = format!("{}|{:<4}|", name.display(), painted.display());
-            assert_eq!(line, expected);
-        }
+        let line = |paint: Paint, name: &str| {
+            let (painted, mut line) = (paint.red("c"), String::new());
+            write!(Printable(&mut line), "{name}|{painted:<4}|").unwrap();
+            line
+        };
+        assert_eq!(line(Paint::Plain, "a\nb"), "a\\nb|c   |");
+        let colored = line(Paint::Colors, "\x1b[31m");
+        assert_eq!(colored, "\\u{1b}[31m|\x1b[31mc   \x1b[0m|");
     }
 
     #[test]

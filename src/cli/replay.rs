@@ -164,15 +164,13 @@ impl Show for Document {
         }
         for row in &self.refused {
             let instead = paint.instead(row.suggestion.as_deref().unwrap_or_default());
-            let (rule, about) = (
-                paint.red(row.rule.as_str()),
-                format!("{}  {}", row.system, row.name),
-            );
-            writeln!(page, "{:>6}  {:<20}  {}{}", row.count, rule, about, instead);
+            let (rule, name) = (paint.red(row.rule.as_str()), &row.name);
+            let (count, system) = (row.count, &row.system);
+            writeln!(page, "{count:>6}  {rule:<20}  {system}  {name}{instead}");
             for example in &row.examples {
                 let place = paint.dim(&format!("{}:{}", example.at.file, example.at.line));
                 let by = format!("{} by {}", example.at.tool, example.agent);
-                writeln!(page, "          {}  {}: {}", place, by, example.what);
+                writeln!(page, "          {place}  {by}: {}", example.what);
             }
         }
         self.suggest(page);

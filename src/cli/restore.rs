@@ -177,15 +177,15 @@ impl Show for Document {
                 Return::Vanished => writeln!(page, "{}  vanished", row.name),
                 Return::Skipped => {
                     let why = "a newer one is there; `--force` replaces it";
-                    writeln!(page, "{}  {} {}", row.name, page.paint.red("skipped:"), why);
+                    writeln!(page, "{}  {} {why}", row.name, page.paint.red("skipped:"));
                 }
                 Return::Failed { error } => {
-                    writeln!(page, "{}  {} {}", row.name, page.paint.red("error"), error);
+                    writeln!(page, "{}  {} {error}", row.name, page.paint.red("error"));
                 }
             }
         }
         if let Some(path) = &self.replaced_to {
-            writeln!(page, "what was replaced is in `{}`", path);
+            writeln!(page, "what was replaced is in `{path}`");
         }
         if self.is_gone {
             writeln!(

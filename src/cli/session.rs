@@ -390,7 +390,7 @@ impl Show for Document {
             status::say_run(&shown.workflow, page);
             writeln!(page, "  task: {}", shown.task);
             for note in &shown.notes {
-                writeln!(page, "  note: {}", note);
+                writeln!(page, "  note: {note}");
             }
         }
     }

@@ -100,8 +100,7 @@ impl Show for Document {
             let recorded = text::count(total, "change", "changes");
             writeln!(
                 page,
-                "{} on record, {} detected, {} undone; `statewarden log` shows them",
-                recorded, detected, undone
+                "{recorded} on record, {detected} detected, {undone} undone; `statewarden log` shows them"
             );
         }
         say_switched_off(&self.switched_off, page);
@@ -123,9 +122,9 @@ pub(super) fn say_run(run: &Workflow, page: &mut Page<'_>) {
     let title = page.paint.bold(&title);
     if !run.active {
         let next = run.next.trim_start_matches("nothing: ");
-        return writeln!(page, "{}  {}", title, page.paint.dim(next));
+        return writeln!(page, "{title}  {}", page.paint.dim(next));
     }
-    writeln!(page, "{}", title);
+    writeln!(page, "{title}");
     let round = match (run.iteration, run.max_iterations) {
         (Some(n), Some(max)) => format!(", iteration {n} of {max}"),
         (Some(n), None) => format!(", iteration {n}"),
@@ -133,9 +132,8 @@ pub(super) fn say_run(run: &Workflow, page: &mut Page<'_>) {
     };
     writeln!(
         page,
-        "  phase {}{}",
-        run.phase.as_deref().unwrap_or("none"),
-        round
+        "  phase {}{round}",
+        run.phase.as_deref().unwrap_or("none")
     );
     let width = |gate: &Gate| gate.name.chars().count();
     let width = run.gates.iter().map(width).max().unwrap_or_default();
@@ -148,7 +146,7 @@ pub(super) fn say_run(run: &Workflow, page: &mut Page<'_>) {
         };
         let about = [gate.agent.as_deref(), gate.timestamp.as_deref()];
         let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        writeln!(page, "  {:<width$}  {:<11}  {}", gate.name, word, about);
+        writeln!(page, "  {:<width$}  {word:<11}  {about}", gate.name);
     }
     writeln!(page, "  next: {}", run.next);
 }

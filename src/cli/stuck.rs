@@ -187,10 +187,10 @@ impl Show for Document {
         let paint = page.paint;
         if self.workflows.is_empty() {
             return match page.context.switched_off(devt::ID) {
-                Some(off) => writeln!(page, "not stuck: {}", off.to_string()),
+                Some(off) => writeln!(page, "not stuck: {off}"),
                 None => {
                     let none = page.context.empty("no workflow");
-                    writeln!(page, "not stuck: {}", none);
+                    writeln!(page, "not stuck: {none}");
                 }
             };
         }
@@ -204,17 +204,19 @@ impl Show for Document {
             let since = &workflow.session_started_at;
             writeln!(
                 page,
-                "{}: {} since {} in `{}`",
-                word, denials, since, workflow.state_dir
+                "{word}: {denials} since {since} in `{}`",
+                workflow.state_dir
             );
             for deny in &workflow.denies {
-                let about = format!("{} by {}", deny.name, deny.agent);
+                let Deny {
+                    ts,
+                    rule,
+                    name,
+                    agent,
+                    ..
+                } = deny;
                 let instead = paint.instead(&deny.suggestion);
-                writeln!(
-                    page,
-                    "  {}  {:<20}  {}{}",
-                    deny.ts, deny.rule, about, instead
-                );
+                writeln!(page, "  {ts}  {rule:<20}  {name} by {agent}{instead}");
             }
         }
     }

@@ -88,7 +88,7 @@ impl Show for Document {
         }
         for (key, value) in &self.changed {
             let value = value.as_str().map_or(value.to_string(), str::to_owned);
-            writeln!(page, "{}: {}", key, value);
+            writeln!(page, "{key}: {value}");
         }
     }
 }

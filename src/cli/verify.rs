@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
+use crate::base::text;
 use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::{SiteRuns, artifact_of};
 use crate::log::chain;
@@ -98,13 +99,10 @@ impl Show for Document {
             true => page.paint.green("whole"),
             false => page.paint.red("broken"),
         };
-        let lines = match self.chain.lines {
-            1 => "1 line".to_owned(),
-            n => format!("{n} lines"),
-        };
-        writeln!(page, "gate log: {}, {}", word, lines);
+        let lines = text::count(self.chain.lines, "line", "lines");
+        writeln!(page, "gate log: {word}, {lines}");
         for problem in &self.chain.problems {
-            writeln!(page, "  {}", problem);
+            writeln!(page, "  {problem}");
         }
     }
 
@@ -194,7 +192,7 @@ fn say_gate(gate: &Passed, page: &mut Page<'_>) {
         Some(Standing::Proved) => page.paint.green(standing),
         _ => page.paint.bold(standing),
     };
-    writeln!(page, "{}  {}: {}{}", gate.file, gate.gate, word, by);
+    writeln!(page, "{}  {}: {word}{by}", gate.file, gate.gate);
     for problem in &gate.problems {
         writeln!(page, "  {}", page.paint.red(problem));
     }

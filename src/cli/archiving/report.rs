@@ -85,7 +85,7 @@ impl Show for Report<'_> {
         };
         if let Some(what) = missing {
             let dir = super::root(page.context).dir;
-            return writeln!(page, "no {} below `{}`", what, dir);
+            return writeln!(page, "no {what} below `{dir}`");
         }
         // Why nothing could be done somewhere is said on stderr.
         let outcomes = self.outcomes.iter();
@@ -115,22 +115,22 @@ fn say_outcome(outcome: &Outcome, effect: Effect, page: &mut Page<'_>) {
             Status::Failed { error } => paint.red(error),
         };
         let (slash, about) = (output::slash(item.is_dir), paint.dim(&about));
-        writeln!(page, "  {}{}  {}  {}", item.name, slash, about, status);
+        writeln!(page, "  {}{slash}  {about}  {status}", item.name);
     }
     for name in &outcome.live {
-        writeln!(page, "  {}/  left: its workflow is active", name);
+        writeln!(page, "  {name}/  left: its workflow is active");
     }
     let n_moved = outcome.moved().count();
     let moved = text::count(n_moved, "entry", "entries");
     let moved = format!("{moved}, {}", output::size(outcome.total_bytes()));
     match (effect, &outcome.archive_path) {
         (Effect::DryRun, _) if n_moved == 0 => writeln!(page, "  nothing to archive"),
-        (Effect::DryRun, _) => writeln!(page, "  would archive {}", moved),
+        (Effect::DryRun, _) => writeln!(page, "  would archive {moved}"),
         (Effect::Apply, None) => writeln!(page, "  nothing archived"),
-        (Effect::Apply, Some(path)) => writeln!(page, "  archived {}, into `{}`", moved, path),
+        (Effect::Apply, Some(path)) => writeln!(page, "  archived {moved}, into `{path}`"),
     }
     for name in &outcome.pruned {
-        writeln!(page, "  dropped the oldest snapshot, `{}`", name);
+        writeln!(page, "  dropped the oldest snapshot, `{name}`");
     }
     if let Some(trouble) = &outcome.trouble {
         writeln!(page, "  {}", paint.red(trouble));

@@ -378,12 +378,12 @@ impl Show for Document {
         for finding in &self.findings {
             let place = format!("{}:{}", finding.file, finding.line);
             let place = page.paint.bold(&place);
-            writeln!(page, "{}: `{}`: {}", place, finding.name, finding.why);
+            writeln!(page, "{place}: `{}`: {}", finding.name, finding.why);
         }
         let mentions = text::count(self.mentions, "mention", "mentions");
         let files = text::count(self.files, "file", "files");
         let findings = text::count(self.findings.len(), "finding", "findings");
-        writeln!(page, "{} in {}, {}", mentions, files, findings);
+        writeln!(page, "{mentions} in {files}, {findings}");
     }
 
     fn answer(&self) -> Answer {

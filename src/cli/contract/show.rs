@@ -280,13 +280,12 @@ impl Shown {
         };
         writeln!(
             page,
-            "{}: {}{}",
+            "{}: {}{edition}",
             paint.bold(&self.system),
-            self.source,
-            edition
+            self.source
         );
         for site in &self.sites {
-            writeln!(page, "  in {}", site);
+            writeln!(page, "  in {site}");
         }
         let from = |from: &str| match from {
             BUILT_IN => Paint::plain(""),
@@ -300,7 +299,7 @@ impl Shown {
             }
             for row in rows {
                 let about = format!("{}; {}", row.writer, row.purpose);
-                writeln!(page, "    {:<36}  {}{}", row.name, about, from(&row.from));
+                writeln!(page, "    {:<36}  {about}{}", row.name, from(&row.from));
             }
         }
         for dir in &self.directories {
@@ -308,7 +307,7 @@ impl Shown {
                 "" => "the directory itself",
                 path => path,
             };
-            writeln!(page, "  {}: {}{}", dir.kind.as_str(), path, from(&dir.from));
+            writeln!(page, "  {}: {path}{}", dir.kind.as_str(), from(&dir.from));
         }
         for gate in &self.gates {
             let after = match gate.after.as_slice() {
@@ -316,12 +315,12 @@ impl Shown {
                 after => format!(" after {}", after.join(", ")),
             };
             let (agents, needs) = (gate.agents.join(" or "), gate.needs.join("; "));
-            let line = format!("{}{after}: {agents}; needs {needs}", gate.name);
-            writeln!(page, "  gate {}", line);
+            let name = &gate.name;
+            writeln!(page, "  gate {name}{after}: {agents}; needs {needs}");
         }
         for role in self.roles.iter().filter(|role| role.agent != role.role) {
             let from = from(&role.from);
-            writeln!(page, "  agent {} is {}{}", role.agent, role.role, from);
+            writeln!(page, "  agent {} is {}{from}", role.agent, role.role);
         }
     }
 }

@@ -256,11 +256,11 @@ impl Show for Document {
             writeln!(page, "{}", page.paint.red(&format!("- {}", row.expect)));
             writeln!(page, "{}", page.paint.green(&format!("+ {found}")));
             if let Some(reason) = &row.reason {
-                writeln!(page, "  {}", reason);
+                writeln!(page, "  {reason}");
             }
         }
         let tests = text::count(self.tests.len(), "test", "tests");
-        writeln!(page, "{}, {} failed", tests, self.failed);
+        writeln!(page, "{tests}, {} failed", self.failed);
     }
 
     fn answer(&self) -> Answer {

@@ -85,13 +85,7 @@ impl Show for Document {
             false => format!("the newest {shown} of "),
         };
         let others = super::others(&self.query, &self.read.counts);
-        writeln!(
-            page,
-            "{}{}{}",
-            newest,
-            self.query.decision.count(total),
-            others
-        );
+        writeln!(page, "{newest}{}{others}", self.query.decision.count(total));
         self.trial.text(page);
     }
 }
@@ -118,11 +112,7 @@ pub(super) fn say_entry(entry: &Entry<'_>, query: &Query, page: &mut Page<'_>) {
         or(&entry.agent_type, "main")
     );
     let instead = page.paint.instead(&entry.suggestion);
-    writeln!(
-        page,
-        "{}  {}{:<20}  {}{}",
-        entry.ts, decision, rule, about, instead
-    );
+    writeln!(page, "{}  {decision}{rule:<20}  {about}{instead}", entry.ts);
 }
 
 fn say_details(entry: &Entry<'_>, page: &mut Page<'_>) {
@@ -238,7 +228,7 @@ impl Show for Whole {
             let is_further = |(key, _): &(&String, _)| !FIRST.contains(&key.as_str());
             for (key, value) in first.chain(record.iter().filter(is_further)) {
                 let text = value.as_str().map_or(value.to_string(), str::to_owned);
-                writeln!(page, "{:<16} {}", page.paint.dim(key), text);
+                writeln!(page, "{:<16} {text}", page.paint.dim(key));
             }
         }
     }

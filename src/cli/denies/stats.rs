@@ -147,11 +147,7 @@ impl Show for Document {
         for Group { key, count, .. } in &groups {
             let share = output::percent(*count, self.total);
             let bar = page.paint.red(&bar(*count, most));
-            writeln!(
-                page,
-                "  {:<width$}  {:>7} {:>3} %  {}",
-                key, count, share, bar
-            );
+            writeln!(page, "  {key:<width$}  {count:>7} {share:>3} %  {bar}");
         }
     }
 }

@@ -10,7 +10,7 @@ pub(in crate::cli) fn say(page: &mut Page<'_>, before: &str, after: &str) {
     for (mark, line) in near_changes(before, after) {
         match mark {
             '…' => writeln!(page, "  …"),
-            mark => writeln!(page, "{} {}", mark.to_string(), line),
+            mark => writeln!(page, "{mark} {line}"),
         }
     }
 }

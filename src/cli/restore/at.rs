@@ -111,7 +111,7 @@ impl Show for Document {
     fn text(&self, page: &mut Page<'_>) {
         writeln!(page, "`{}` is as it was {}", self.path, self.point);
         if let Some(replaced) = &self.replaced_to {
-            writeln!(page, "what was replaced is in `{}`", replaced);
+            writeln!(page, "what was replaced is in `{replaced}`");
         }
     }
 }
