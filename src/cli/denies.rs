@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
         Verb::Stats(stats) => stats::run(stats, query, context),
         Verb::Report(report) => report::run(report, &query, context),
         Verb::Export(export) => export::run(export, &query, context),
-        Verb::Follow if query.reach() == Reach::All || query.limit().is_some() => {
+        Verb::Follow if query.reach == Reach::All || query.limit.is_some() => {
             bail!(
                 "`denies follow` prints what comes: `--all` and `--limit` have no meaning with it"
             )
@@ -135,13 +135,13 @@ fn each_record(
     take: &mut dyn FnMut(&Entry<'_>, &str),
 ) -> Result<LogCounts> {
     let mut found = LogCounts::default();
-    let mut tell = query.reach() == Reach::Newest && context.format == Format::Text;
+    let mut tell = query.reach == Reach::Newest && context.format == Format::Text;
     for (log, is_wanted) in logs(query, context) {
         if tell && is_wanted && !log.generations().is_empty() {
             warn::warn("older records are in rotated logs; `--all` counts them as well");
             tell = false;
         }
-        let read = read::entries(&log, query.reach(), &mut |entry, line| {
+        let read = read::entries(&log, query.reach, &mut |entry, line| {
             found.heartbeats += u64::from(entry.decision == "heartbeat");
             if let Some(decision) = query.decision_of(entry) {
                 found.counts.add(decision);

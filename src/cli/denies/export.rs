@@ -29,7 +29,7 @@ pub(super) fn run(
     query: &Query,
     context: &CliContext<'_>,
 ) -> Result<Answer> {
-    let mut newest = TopN::new(query.limit());
+    let mut newest = TopN::new(query.limit);
     super::each_record(query, context, &mut |entry, line| {
         newest.offer(entry, || Box::<str>::from(line));
     })?;

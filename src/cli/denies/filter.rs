@@ -5,30 +5,34 @@ use clap::ValueEnum;
 use clap::builder::TypedValueParser;
 
 use crate::base::actor::AgentName;
-use crate::base::string_enum::string_enum;
 use crate::base::{clock, text};
 use crate::cli::global::Suggested;
 use crate::cli::{CliContext, number};
 use crate::contract::denial::DenyCode;
 use crate::log::read::{Entry, Reach};
 
-string_enum! {
-    /// What a record says happened. `all` leaves out heartbeats and recoveries.
-    #[derive(Default, ValueEnum)]
-    pub(super) enum Decision {
-        #[default]
-        Deny = "deny",
-        Warn = "warn",
-        Detected = "detected",
-        Undone = "undone",
-        Fault = "fault",
-        All = "all",
-    }
+/// What a record says happened. `all` leaves out heartbeats and recoveries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Decision {
+    #[default]
+    Deny,
+    Warn,
+    Detected,
+    Undone,
+    Fault,
+    All,
 }
 
 impl Decision {
     fn of(entry: &Entry<'_>) -> Option<Self> {
-        Self::parse(&entry.decision).filter(|decision| *decision != Self::All)
+        match entry.decision.as_ref() {
+            "deny" => Some(Self::Deny),
+            "warn" => Some(Self::Warn),
+            "detected" => Some(Self::Detected),
+            "undone" => Some(Self::Undone),
+            "fault" => Some(Self::Fault),
+            _ => None,
+        }
     }
 
     pub(super) fn includes(self, other: Self) -> bool {
@@ -60,7 +64,7 @@ impl Decision {
 
 /// How many records of each decision pass the other filters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts([u64; Decision::ALL.len()]);
+pub(super) struct Counts([u64; 6]);
 
 impl Counts {
     pub(super) fn add(&mut self, decision: Decision) {
@@ -68,22 +72,22 @@ impl Counts {
     }
 
     pub(super) fn of(&self, wanted: Decision) -> u64 {
-        let each = Decision::ALL.into_iter().zip(self.0);
-        let wanted = each.filter(|(each, _)| wanted.includes(*each));
+        let each = Decision::value_variants().iter().zip(self.0);
+        let wanted = each.filter(|(each, _)| wanted.includes(**each));
         wanted.map(|(_, count)| count).sum()
     }
 
     /// `14 warnings, 2 undone`: what `--decision` leaves out.
     pub(super) fn besides(&self, wanted: Decision) -> String {
-        let each = Decision::ALL.into_iter().zip(self.0);
-        let others = each.filter(|(each, count)| !wanted.includes(*each) && *count > 0);
+        let each = Decision::value_variants().iter().zip(self.0);
+        let others = each.filter(|(each, count)| !wanted.includes(**each) && *count > 0);
         let others = others.map(|(each, count)| each.count(count));
         others.collect::<Vec<_>>().join(", ")
     }
 }
 
 /// Filters combine: a record must pass all of them.
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub(super) struct Filter {
     /// What is recorded: `warn` is what a trial would have denied [default: deny; of a report: all]
     #[arg(long, global = true, value_name = "D", value_enum)]
@@ -109,22 +113,33 @@ pub(super) struct Filter {
     all: bool,
 }
 
-/// The filter, and what else says which records are wanted.
+/// Which records are wanted, and how far back they are looked for.
 #[derive(Debug, Default)]
 pub(super) struct Query {
-    filter: Filter,
     pub(super) decision: Decision,
-    since: Option<DateTime<Utc>>,
+    pub(super) since: Option<DateTime<Utc>>,
+    session: Option<String>,
+    agent: Option<String>,
+    rule: Option<DenyCode>,
     system: Option<String>,
+    pub(super) limit: Option<u32>,
+    pub(super) reach: Reach,
 }
 
 impl Filter {
     pub(super) fn resolve(&self, default: Decision, context: &CliContext<'_>) -> Query {
         Query {
-            filter: self.clone(),
             decision: self.decision.unwrap_or(default),
             since: self.since.map(|since| since.before(context.now)),
+            session: self.session.clone(),
+            agent: self.agent.clone(),
+            rule: self.rule,
             system: context.system.map(str::to_owned),
+            limit: self.limit,
+            reach: match self.all {
+                true => Reach::All,
+                false => Reach::Newest,
+            },
         }
     }
 }
@@ -134,23 +149,9 @@ impl Query {
     pub(super) fn everything() -> Self {
         Self {
             decision: Decision::All,
-            filter: Filter {
-                all: true,
-                ..Filter::default()
-            },
+            reach: Reach::All,
             ..Self::default()
         }
-    }
-
-    pub(super) fn reach(&self) -> Reach {
-        match self.filter.all {
-            true => Reach::All,
-            false => Reach::Newest,
-        }
-    }
-
-    pub(super) fn limit(&self) -> Option<u32> {
-        self.filter.limit
     }
 
     /// The decision of a record that passes, whichever decision is wanted.
@@ -164,22 +165,13 @@ impl Query {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };
         let agent = |wanted: &str| entry.agent() == AgentName::parse(wanted).as_str();
-        same(&self.filter.session, &entry.session_id)
+        let mut also = entry.also.iter();
+        same(&self.session, &entry.session_id)
             && (same(&self.system, &entry.system)
-                || entry
-                    .also
-                    .iter()
-                    .any(|also| same(&self.system, &also.system)))
-            && self
-                .filter
-                .rule
-                .is_none_or(|rule| entry.rule == rule.as_str())
-            && self.filter.agent.as_deref().is_none_or(agent)
+                || also.any(|also| same(&self.system, &also.system)))
+            && self.rule.is_none_or(|rule| entry.rule == rule.as_str())
+            && self.agent.as_deref().is_none_or(agent)
             && self.is_recent(&entry.ts)
-    }
-
-    pub(super) fn asks_since(&self) -> bool {
-        self.since.is_some()
     }
 
     fn is_recent(&self, ts: &str) -> bool {
@@ -190,11 +182,11 @@ impl Query {
     /// What the numbers are about, for a title: empty without a filter.
     pub(super) fn in_words(&self) -> String {
         let since = self.since.map(clock::millis);
-        let rule = self.filter.rule.map(|rule| rule.as_str().to_owned());
+        let rule = self.rule.map(|rule| rule.as_str().to_owned());
         let parts = [
             ("since", &since),
-            ("session", &self.filter.session),
-            ("agent", &self.filter.agent),
+            ("session", &self.session),
+            ("agent", &self.agent),
             ("rule", &rule),
             ("system", &self.system),
         ];

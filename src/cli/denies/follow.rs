@@ -27,7 +27,7 @@ const LOOKS_BETWEEN_WALKS: u32 = 20;
 pub(super) fn run(query: &Query, context: &CliContext<'_>) -> Result<()> {
     let mut logs = wanted(query, context);
     let mut known = Known::default();
-    if !query.asks_since() {
+    if query.since.is_none() {
         // What stands there already is no news.
         let _ = known.look(&logs, query)?;
     }

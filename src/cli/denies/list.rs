@@ -47,7 +47,7 @@ pub(super) fn run(
     is_verbose: bool,
     context: &CliContext<'_>,
 ) -> anyhow::Result<Answer> {
-    let mut newest = TopN::new(query.limit());
+    let mut newest = TopN::new(query.limit);
     let mut trial = Trial::default();
     let read = super::each_record(&query, context, &mut |entry, line| {
         if query.decision == Decision::Warn {

@@ -71,7 +71,7 @@ struct ContractRow {
 }
 
 pub(super) fn run(args: &Args, query: &Query, context: &CliContext<'_>) -> Result<Answer> {
-    let mut findings = Findings::collect(query, query.limit().unwrap_or(SHOWN), context)?;
+    let mut findings = Findings::collect(query, query.limit.unwrap_or(SHOWN), context)?;
     let contract = contract_rows(&mut findings, &context.registry);
     let page = render(&PageData {
         project: &context.project.main.dir,
@@ -131,7 +131,7 @@ fn gates(query: &Query, context: &CliContext<'_>) -> Result<Vec<Value>> {
     let mut gates = Vec::new();
     read::entries(
         &context.project.logs().gates(),
-        query.reach(),
+        query.reach,
         &mut |entry, line| {
             if query.lets_through(entry) {
                 gates.extend(serde_json::from_str::<Value>(line));

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use anyhow::Result;
 use chrono::NaiveDate;
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde::Serialize;
 
 use super::LogCounts;
 use super::filter::Query;
-use crate::base::string_enum::string_enum;
 use crate::cli::output::{self, Page, Show, printable, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::log::read::Entry;
@@ -23,16 +23,15 @@ pub(super) struct Args {
     by: By,
 }
 
-string_enum! {
-    #[derive(ValueEnum)]
-    enum By {
-        Rule = "rule",
-        Agent = "agent",
-        System = "system",
-        Name = "name",
-        Day = "day",
-        Session = "session",
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+enum By {
+    Rule,
+    Agent,
+    System,
+    Name,
+    Day,
+    Session,
 }
 
 impl By {
@@ -116,7 +115,7 @@ pub(super) fn run(args: &Args, query: Query, context: &CliContext<'_>) -> Result
     let document = Document {
         by,
         total: read.counts.of(query.decision),
-        groups: largest(groups, by, query.limit()),
+        groups: largest(groups, by, query.limit),
         query,
         read,
     };
@@ -132,8 +131,9 @@ impl Show for Document {
             words if words.is_empty() => String::new(),
             words => format!(" ({words})"),
         };
-        let (total, by) = (self.query.decision.count(self.total), self.by.as_str());
-        let title = format!("{total}, by {by}{about}");
+        let by = self.by.to_possible_value();
+        let by = by.as_ref().map_or("", PossibleValue::get_name);
+        let title = format!("{}, by {by}{about}", self.query.decision.count(self.total));
         writeln!(page, "{}", page.paint.bold(&title));
         let groups = match self.by {
             By::Day => with_empty_days(&self.groups),
