@@ -6,7 +6,7 @@ mod report;
 use std::io;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Error, Result, anyhow};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
@@ -186,10 +186,10 @@ fn in_site(job: &Job<'_>, site: &Site<'_>, context: &CliContext<'_>) -> Outcome 
         Effect::Apply => {
             let (id, dir) = (site.governed.id(), site.dir());
             with_site_lock(id, Path::new(&dir), |locked| {
-                let chosen = plan(job, site, context, &mut outcome).map_err(io::Error::other)?;
+                let chosen = plan(job, site, context, &mut outcome)?;
                 carry_out(job, locked, site, chosen, &mut outcome, context)
             })
-            .map_err(|error| placed(error, "archive in", &dir).into())
+            .map_err(|error| placed(error, "archive in", &dir))
         }
     };
     outcome.error = done.err().map(|error| format!("{error:#}"));
@@ -198,12 +198,12 @@ fn in_site(job: &Job<'_>, site: &Site<'_>, context: &CliContext<'_>) -> Outcome 
 }
 
 /// An error of the operating system names no place.
-pub(crate) fn placed(error: io::Error, what: &str, dir: &str) -> io::Error {
-    if error.raw_os_error().is_none() {
-        return error;
+pub(crate) fn placed(error: Error, what: &str, dir: &str) -> Error {
+    let of_system = error.downcast_ref().and_then(io::Error::raw_os_error);
+    match of_system.filter(|_| error.chain().len() == 1) {
+        Some(_) => anyhow!("could not {what} `{dir}`: {error}; see that you may write there"),
+        None => error,
     }
-    let why = format!("could not {what} `{dir}`: {error}; see that you may write there");
-    io::Error::new(error.kind(), why)
 }
 
 fn plan<'c>(
@@ -250,7 +250,7 @@ fn carry_out(
     chosen: Vec<(Entry<'_>, String)>,
     outcome: &mut Outcome,
     context: &CliContext<'_>,
-) -> io::Result<()> {
+) -> Result<()> {
     let items: Vec<Item<'_>> = chosen
         .iter()
         .map(|(entry, reason)| {
@@ -296,18 +296,18 @@ impl Moved {
 pub(crate) fn with_site_lock<T>(
     system: &str,
     dir: &Path,
-    f: impl FnOnce(&Locked<'_>) -> io::Result<T>,
-) -> io::Result<T> {
+    f: impl FnOnce(&Locked<'_>) -> Result<T>,
+) -> Result<T> {
     let system = system::by_id(system);
     let pid_lock = system.and_then(|system| system.info().pid_lock);
-    let in_site = || with_state_lock(dir, pid_lock, IN_COMMAND, f);
+    let in_site = || with_state_lock(dir, pid_lock, IN_COMMAND, |locked| Ok(f(locked)));
     let gate_dir = system.and_then(|system| system.info().gate_dir);
     match dir
         .parent()
         .filter(|above| gate_dir.is_some_and(|gate_dir| above.ends_with(gate_dir)))
     {
-        Some(above) => with_lock(above, IN_COMMAND, |_| in_site()),
-        None => in_site(),
+        Some(above) => with_lock(above, IN_COMMAND, |_| in_site())?,
+        None => in_site()?,
     }
 }
 
@@ -318,13 +318,13 @@ mod tests {
     #[test]
     fn an_error_names_its_place() {
         let denied = io::Error::from_raw_os_error(13);
-        let bare = placed(denied, "archive in", "/p/.devt/state").to_string();
+        let bare = placed(denied.into(), "archive in", "/p/.devt/state").to_string();
         assert!(
             bare.starts_with("could not archive in `/p/.devt/state`: "),
             "{bare}"
         );
         assert!(bare.ends_with("; see that you may write there"), "{bare}");
         let told = io::Error::other("`/p` is locked");
-        assert_eq!(placed(told, "", "/p").to_string(), "`/p` is locked");
+        assert_eq!(placed(told.into(), "", "/p").to_string(), "`/p` is locked");
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn locked<T>(
 ) -> Result<T> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     let made = make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()));
-    let result = made.and_then(|()| with_site_lock(system, dir, |locked| Ok(f(locked)))?);
+    let result = made.and_then(|()| with_site_lock(system, dir, f));
     if result.is_err() {
         missing.into_iter().for_each(|dir| {
             remove_if_empty(dir);

@@ -2,9 +2,7 @@
 
 mod at;
 
-use std::io;
-
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueHint;
 use serde::Serialize;
 
@@ -141,14 +139,11 @@ fn find(args: &Args, context: &CliContext<'_>) -> Result<Archived> {
     }
 }
 
-fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
+fn wanted(args: &Args, from: &Archived) -> Result<Vec<Held>> {
     // It was found before the lock was free.
+    let archive = &from.snapshot.name;
     let mut held = from.snapshot.holds().map_err(|error| {
-        let name = &from.snapshot.name;
-        let why = format!(
-            "could not list `{name}`: {error}; `statewarden history` shows what is archived"
-        );
-        io::Error::new(error.kind(), why)
+        anyhow!("could not list `{archive}`: {error}; `statewarden history` shows what is archived")
     })?;
     // `history` and a shell's completion put a `/` behind the name of a directory.
     let names = args.names.iter().map(|name| name.trim_end_matches('/'));
@@ -156,12 +151,7 @@ fn wanted(args: &Args, from: &Archived) -> io::Result<Vec<Held>> {
     let unknown = |name: &&&str| !held.iter().any(|held| held.name == **name);
     if let Some(name) = names.iter().find(unknown) {
         let there: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();
-        let why = format!(
-            "no `{name}` in `{}`; it holds {}",
-            from.snapshot.name,
-            there.join(", ")
-        );
-        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        bail!("no `{name}` in `{archive}`; it holds {}", there.join(", "));
     }
     if !names.is_empty() {
         held.retain(|held| names.contains(&held.name.as_str()));

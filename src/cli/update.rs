@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
@@ -160,7 +160,7 @@ fn set(
     args: &Args,
     pairs: &[(&str, &str)],
     context: &CliContext<'_>,
-) -> io::Result<(Document, Option<Rotation>)> {
+) -> Result<(Document, Option<Rotation>)> {
     let text = read_text(file)?;
     let around = Surroundings {
         now: context.now,
@@ -172,12 +172,9 @@ fn set(
         text: new,
         faults,
         mut warnings,
-    } = update(text.as_deref(), pairs, around).map_err(io::Error::other)?;
+    } = update(text.as_deref(), pairs, around).map_err(Error::msg)?;
     if !faults.is_empty() && !args.force {
-        let why = faults.join("; ");
-        return Err(io::Error::other(format!(
-            "{why} (`--force` writes it anyway)"
-        )));
+        bail!("{} (`--force` writes it anyway)", faults.join("; "));
     }
     warnings.extend(faults);
     let before = text.as_deref().map(workflow_yaml::read).unwrap_or_default();
