@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::output::{self, Page, Show, writeln};
 use super::{Answer, CliContext};
@@ -90,16 +91,14 @@ struct Row {
     at: String,
     /// The command; none for a snapshot that another program made.
     by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_map")]
-    workflow: Option<Workflow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workflow: Option<Map<String, Value>>,
     total_bytes: u64,
     entries: Vec<Held>,
 }
 
 /// What is told of an archived `workflow.yaml`.
 const WORKFLOW_KEYS: [&str; 5] = ["workflow_type", "workflow_id", "task", "phase", "status"];
-
-type Workflow = Vec<(&'static str, Option<String>)>;
 
 pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     let archives = archived(context)?.into_iter();
@@ -134,17 +133,13 @@ fn row(archived: Archived) -> Result<Option<Row>> {
     }))
 }
 
-fn workflow(snapshot: &Path) -> Option<Workflow> {
+fn workflow(snapshot: &Path) -> Option<Map<String, Value>> {
     let file = snapshot.join("workflow.yaml");
     let text = read_text(&file).ok().flatten()?;
     let fields = workflow_yaml::read(&text);
-    let text = |key| (key, fields.text(key).map(str::to_owned));
-    Some(WORKFLOW_KEYS.map(text).into())
-}
-
-fn as_map<S: Serializer>(workflow: &Option<Workflow>, to: S) -> Result<S::Ok, S::Error> {
-    let pairs = workflow.iter().flatten();
-    to.collect_map(pairs.map(|(key, value)| (key, value)))
+    let pairs = WORKFLOW_KEYS.into_iter();
+    let pairs = pairs.map(|key| (key.to_owned(), fields.text(key).into()));
+    Some(pairs.collect())
 }
 
 impl Show for Document {
@@ -160,8 +155,8 @@ impl Show for Document {
                 "{name}  {} of `{}`, by {by}",
                 row.system, row.state_dir
             );
-            let mut workflow = row.workflow.iter().flatten();
-            if let Some((_, Some(task))) = workflow.find(|(key, _)| *key == "task") {
+            let task = row.workflow.as_ref().and_then(|it| it["task"].as_str());
+            if let Some(task) = task {
                 writeln!(page, "  task: {task}");
             }
             for entry in &row.entries {

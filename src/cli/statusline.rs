@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use anyhow::Result;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Answer, CliContext, output};
 use crate::base::disk::bounded_read;
@@ -15,20 +15,6 @@ use crate::log::read;
 use crate::project::sites::Site;
 use crate::systems::devt;
 use crate::systems::workflow::{GateStatus, Workflow};
-
-/// What Claude Code tells of the session, as far as it matters here.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Session {
-    session_id: String,
-    workspace: Workspace,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Workspace {
-    project_dir: Option<String>,
-}
 
 const MAX_INPUT: u64 = 1 << 20;
 
@@ -43,10 +29,11 @@ pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     let mut input = Vec::new();
     io::stdin().take(MAX_INPUT).read_to_end(&mut input)?;
     // A line without denials is better than none.
-    let session: Session = serde_json::from_slice(&input).unwrap_or_default();
-    let dir = session.workspace.project_dir;
-    let dir = dir.unwrap_or_else(|| context.here());
-    if let Some(line) = context.at(&dir, |there| line(there, &session.session_id)) {
+    let told: Value = serde_json::from_slice(&input).unwrap_or_default();
+    let session = told["session_id"].as_str().unwrap_or_default();
+    let dir = told["workspace"]["project_dir"].as_str();
+    let dir = dir.map_or_else(|| context.here(), str::to_owned);
+    if let Some(line) = context.at(&dir, |there| line(there, session)) {
         context.print(&(output::printable(&line) + "\n"));
     }
     Ok(Answer::Yes)

@@ -159,8 +159,9 @@ impl Workflow {
         let mut unresolved: HashSet<String> = HashSet::new();
         let mut newest = TopN::new(Some(PRINTED));
         let log = Logs::devt(self.state_dir.as_ref());
-        read::denials(&log, Reach::All, &mut |entry, _| {
-            let counts = self.holds(entry) && !recovered.contains(entry.id.as_ref());
+        read::entries(&log, Reach::All, &mut |entry, _| {
+            let counts =
+                entry.is_denial() && self.holds(entry) && !recovered.contains(entry.id.as_ref());
             if counts && unresolved.insert(entry.id.to_string()) {
                 newest.offer(entry, || Deny::of(entry));
             }

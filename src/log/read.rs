@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -115,13 +114,6 @@ pub(crate) enum Reach {
     All,
 }
 
-/// Opens a log; `None` where it is not there.
-pub(crate) fn open(path: &Path) -> Result<Option<File>> {
-    let opened = bounded_read::if_there(bounded_read::open(path))
-        .with_context(|| format!("could not open `{}`", path.display()))?;
-    Ok(opened.map(|(file, _)| file))
-}
-
 /// Tells records of one event apart from its first one: a hook that is registered
 /// twice, such as by the project and by the user, records each event twice.
 #[derive(Default)]
@@ -139,24 +131,8 @@ impl Seen {
     }
 }
 
-/// Hands every denial of this program in a log to `take`, oldest file first, with its line.
-///
-/// # Errors
-/// A file is there and cannot be read.
-pub(crate) fn denials(
-    log: &LogFile,
-    reach: Reach,
-    take: &mut dyn FnMut(&Entry<'_>, &str),
-) -> Result<()> {
-    entries(log, reach, &mut |entry, line| {
-        if entry.is_denial() {
-            take(entry, line);
-        }
-    })
-}
-
-/// The same for every record, each event's once; says on stderr how many lines cannot
-/// be read.
+/// Hands every record in a log to `take`, oldest file first, with its line, each event's once;
+/// says on stderr how many lines cannot be read.
 ///
 /// # Errors
 /// A file is there and cannot be read.
@@ -179,13 +155,22 @@ pub(crate) fn entries(
     files.try_for_each(|path| entries_of(&path, &mut take_new))
 }
 
-fn entries_of(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
-    let Some(file) = open(path)? else {
-        return Ok(());
+/// The records of one file, which need not be there.
+///
+/// # Errors
+/// It is there and cannot be read.
+pub(crate) fn file(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<Counts> {
+    let opened = bounded_read::if_there(bounded_read::open(path))
+        .with_context(|| format!("could not open `{}`", path.display()))?;
+    let Some((file, _)) = opened else {
+        return Ok(Counts::default());
     };
     let reader = BufReader::with_capacity(256 * 1024, file);
-    let counts =
-        each(reader, take).with_context(|| format!("could not read `{}`", path.display()))?;
+    each(reader, take).with_context(|| format!("could not read `{}`", path.display()))
+}
+
+fn entries_of(path: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
+    let counts = file(path, take)?;
     if counts.unreadable > 0 {
         warn::warn(&format!(
             "left out {} of `{}`",

@@ -3,18 +3,17 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::filter::Query;
 use super::list::say_entry;
 use crate::cli::output::Page;
 use crate::cli::{CliContext, Format, print};
 use crate::log::append::LogFile;
-use crate::log::read::{self, Entry, Seen, TopN};
+use crate::log::read::{self, Seen, TopN};
 
 /// How often the logs are looked at.
 const POLL: Duration = Duration::from_millis(250);
@@ -82,7 +81,7 @@ impl Known {
                 if !self.has_changed(&file) {
                     continue;
                 }
-                read_file(&file, &mut |entry, line| {
+                read::file(&file, &mut |entry, line| {
                     let is_wanted = (query.decision_of(entry))
                         .is_some_and(|decision| query.decision.includes(decision));
                     if is_wanted
@@ -107,14 +106,6 @@ impl Known {
         );
         self.files.insert(file.to_owned(), now) != Some(now)
     }
-}
-
-fn read_file(file: &Path, take: &mut dyn FnMut(&Entry<'_>, &str)) -> Result<()> {
-    if let Some(open) = read::open(file)? {
-        let reader = BufReader::with_capacity(256 * 1024, open);
-        read::each(reader, take).with_context(|| format!("could not read `{}`", file.display()))?;
-    }
-    Ok(())
 }
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::tally::{DeniedCall, Example, Place, Report, Then};
@@ -429,12 +430,7 @@ fn absolute(written: &str, cwd: &str, env: &Env) -> String {
 
 /// The client keeps a subagent's type in `agent-<id>.meta.json` beside its transcript.
 fn agent_beside(file: &Path) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Meta {
-        #[serde(rename = "agentType")]
-        agent_type: String,
-    }
-    let meta = read_text(&file.with_extension("meta.json")).ok().flatten();
-    let meta = serde_json::from_str::<Meta>(&meta?).ok()?;
-    Some(meta.agent_type)
+    let meta = read_text(&file.with_extension("meta.json")).ok()??;
+    let meta: Value = serde_json::from_str(&meta).ok()?;
+    Some(meta["agentType"].as_str()?.to_owned())
 }
