@@ -20,7 +20,7 @@ impl Disk for Crowded {
     }
 }
 
-const SMALL: usize = 20 << 10;
+const SMALL: usize = 4 << 10;
 const LARGE: usize = 256 << 10;
 
 /// Fragments that are repeated up to the size.
@@ -258,7 +258,7 @@ fn check(command: &str, shown: &str) -> Extent {
 /// Whether the command is kept as text or made into a tree.
 #[test]
 fn a_long_word_in_loops_is_not_copied_in_every_turn() {
-    let long = "x".repeat(SMALL);
+    let long = "x".repeat(5 * SMALL);
     for word in [long.clone(), format!("\"$(true)\"{long}")] {
         let body = format!("echo $a$b {word}\n");
         let command =

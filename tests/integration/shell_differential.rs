@@ -19,7 +19,7 @@ use statewarden::base::target::Act;
 use statewarden::shell::{Scene, analyze};
 
 use crate::recorder::{after, begin};
-use crate::support::{EVENTS, Sandbox, in_parallel};
+use crate::support::{EVENTS, Sandbox, in_parallel, stride};
 use grammar::Grammar;
 
 const N_COMMANDS: usize = 1_000;
@@ -237,13 +237,15 @@ fn check_counts<'d>(
     }
     let counts: Vec<(&str, usize)> = counts.into_iter().collect();
     eprintln!("{what} in {N_COMMANDS} commands: {counts:?}");
-    assert_eq!(counts, expected, "{what}");
+    if stride() == 1 {
+        assert_eq!(counts, expected, "{what}");
+    }
 }
 
 #[test]
 fn bash_changes_what_is_predicted_and_the_rest_is_detected() {
     let mut grammar = Grammar::new(2026);
-    let commands: Vec<String> = (0..N_COMMANDS)
+    let commands: Vec<String> = (0..N_COMMANDS / stride())
         .map(|round| grammar.command(round % 5))
         .collect();
     let differences = in_parallel(&commands, |command| compare(command));
