@@ -134,23 +134,29 @@ pub struct Fault<'s> {
 
 impl fmt::Display for Fault<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is ", self.path)?;
-        match &self.found {
-            None => f.write_str("missing"),
-            Some(found) => write!(f, "{}, not {}", self.describe(found), self.schema.wanted()),
-        }
+        write!(f, "`{}` is {}", self.path, self.what())
     }
 }
 
 impl Fault<'_> {
-    /// What there is: its kind where that is wrong, else the value.
-    pub fn describe(&self, found: &Value) -> String {
-        match found {
-            _ if !self.schema.has_type_of(found) => kind(found).to_owned(),
-            Value::String(text) => format!("\"{}\"", brief(text)),
-            Value::Number(number) => number.to_string(),
-            other => kind(other).to_owned(),
+    /// The fault with the name of the file.
+    pub fn in_file(&self, name: &str) -> String {
+        match self.path.as_str() {
+            "" => format!("`{name}` is {}", self.what()),
+            path => format!("`{path}` in `{name}` is {}", self.what()),
         }
+    }
+
+    fn what(&self) -> String {
+        let found = match &self.found {
+            None => return "missing".to_owned(),
+            Some(Value::String(text)) => format!("\"{}\"", brief(text)),
+            Some(number @ Value::Number(_)) if self.schema.has_type_of(number) => {
+                number.to_string()
+            }
+            Some(other) => kind(other).to_owned(),
+        };
+        format!("{found}, not {}", self.schema.wanted())
     }
 }
 
@@ -317,11 +323,6 @@ impl Schema {
         words
     }
 
-    /// The keys that have to be there.
-    pub fn required(&self) -> &[String] {
-        &self.required
-    }
-
     /// What a value should be, as part of a sentence.
     pub fn wanted(&self) -> String {
         if let Some(description) = &self.description {
@@ -375,7 +376,7 @@ mod tests {
             "`b` is missing",
             "`a` is a number, not a string or null",
             "`c[1]` is 0, not a whole number from 1",
-            "`c[2]` is a string, not a whole number from 1",
+            "`c[2]` is \"3\", not a whole number from 1",
             "`x` is missing",
         ];
         check(object, value, &faults);

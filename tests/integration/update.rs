@@ -12,7 +12,8 @@ const LOCK: &str = ".devt/state/.lock";
 
 fn field(sandbox: &Sandbox, key: &str) -> String {
     let fields = workflow_yaml::read(&sandbox.read(FILE));
-    workflow_yaml::bare(fields.get(key).unwrap())
+    let value = fields.get(key).unwrap();
+    value.as_str().map_or(value.to_string(), str::to_owned)
 }
 
 #[test]

@@ -3,23 +3,14 @@
 use std::sync::LazyLock;
 
 use super::state::{FileKind, GROUP};
-use crate::formats::schema::{Fault, Schema, Type};
+use crate::formats::front_matter;
+use crate::formats::schema::{Fault, Schema};
 use crate::formats::yaml::{self, Value};
-use crate::formats::{brief, front_matter};
 
 /// The documents of Agent Flow name more phases of a deep dive than its scripts
 /// write; its readers only look for `complete`.
 static SCHEMA: LazyLock<Schema> =
     LazyLock::new(|| Schema::built_in(include_str!("front-matter.schema.json")));
-
-const TIERS: &[&str] = &[
-    "unclassified",
-    "trivial",
-    "exploratory",
-    "implementation",
-    "complex",
-    "research",
-];
 
 /// The content rule: the front matter parses, values have their types, closed sets
 /// hold known ones, and `iteration` is at most `max_iterations`. Of a run's file the keys
@@ -30,11 +21,15 @@ const TIERS: &[&str] = &[
 pub fn check_content(text: &str, file: FileKind) -> Result<(), String> {
     let document = front_matter::split(text)?;
     // The blank line stands for the fence, so that line numbers are the file's.
-    let value = yaml::parse(&format!("\n{}", document.front)).map_err(|error| {
+    let mut value = yaml::parse(&format!("\n{}", document.front)).map_err(|error| {
         format!("its front matter is not YAML ({error}); write one `key: value` a line and put strings in double quotes")
     })?;
     if !value.is_mapping() {
         return Err("its front matter is empty; write one `key: value` a line".to_owned());
+    }
+    // Its readers take a tier in any case.
+    if let Some(Value::String(tier)) = value.get_mut("task_complexity") {
+        tier.make_ascii_lowercase();
     }
     // The group makes a run one of a team, whichever of the two files it is kept in.
     let has_group = yaml::get(&value, &["parallel_groups", GROUP]).is_some();
@@ -43,69 +38,23 @@ pub fn check_content(text: &str, file: FileKind) -> Result<(), String> {
         FileKind::Single if !has_group => &["single", "run"],
         FileKind::Single | FileKind::Team => &["team", "run"],
     };
+    let sentence = |fault: Fault<'_>| match &fault.found {
+        Some(_) => fault.to_string(),
+        None => format!("{fault}; a run needs `active`, `current_phase`, `iteration`, `gates`"),
+    };
     for def in defs {
-        let report = SCHEMA.check(def, &value).into_result();
-        report.map_err(|fault| sentence(&fault, &value))?;
-    }
-    match file {
-        FileKind::DeepDive => Ok(()),
-        FileKind::Single | FileKind::Team => check_run(&value),
-    }
-}
-
-fn check_run(value: &Value) -> Result<(), String> {
-    if let Some(tier) = yaml::text(value, &["task_complexity"])
-        && !TIERS.contains(&tier.to_ascii_lowercase().as_str())
-    {
-        return Err(unexpected("task_complexity", &tier, &TIERS.join("`, `")));
+        SCHEMA.check(def, &value).into_result().map_err(sentence)?;
     }
     let number = |key| value.get(key).and_then(Value::as_u64);
     match (number("iteration"), number("max_iterations")) {
-        (Some(iteration), Some(max)) if iteration > max => Err(format!(
-            "`iteration` is {iteration} and `max_iterations` {max}; write at most {max}, or close the run with \
+        (Some(iteration), Some(max)) if iteration > max && file != FileKind::DeepDive => {
+            Err(format!(
+                "`iteration` is {iteration} and `max_iterations` {max}; write at most {max}, or close the run with \
              `active: false` and `current_phase: \"complete\"`"
-        )),
+            ))
+        }
         _ => Ok(()),
     }
-}
-
-/// A fault with what to write instead.
-fn sentence(fault: &Fault<'_>, value: &Value) -> String {
-    let Fault {
-        path,
-        schema,
-        found,
-    } = fault;
-    let Some(found) = found else {
-        let needed = SCHEMA
-            .def("run")
-            .map_or(String::new(), |run| run.required().join("`, `"));
-        return format!("`{path}` is missing; a run needs `{needed}`");
-    };
-    let keys: Vec<&str> = path.split('.').collect();
-    let text = yaml::text(value, &keys).unwrap_or_default();
-    let (words, wanted) = (schema.words(), schema.wanted());
-    if !words.is_empty() {
-        return unexpected(path, &text, &words.join("`, `"));
-    }
-    let is_block = found.is_object() || found.is_array();
-    if schema.takes(Type::Object) {
-        format!("`{path}` is not a block; write {wanted}")
-    } else if is_block && schema.takes(Type::String) {
-        format!("`{path}` is no text; write {wanted}")
-    } else {
-        format!(
-            "`{path}` is `{}`; write {wanted}",
-            brief(&yaml::one_line(&text))
-        )
-    }
-}
-
-fn unexpected(path: &str, found: &str, allowed: &str) -> String {
-    format!(
-        "`{path}` is `{}`; write one of `{allowed}`",
-        brief(&yaml::one_line(found))
-    )
 }
 
 #[cfg(test)]
@@ -195,7 +144,7 @@ mod tests {
         single(
             "\"exploration\"",
             "\"zzz\"",
-            "`current_phase` is `zzz`; write one of `exploration`, `planning`",
+            "`current_phase` is \"zzz\", not one of exploration, planning",
         );
         single(
             "\"exploration\"",
@@ -203,12 +152,12 @@ mod tests {
             "`current_phase`",
         );
         single("\"exploration\"", "'review'", "");
-        single("\"exploration\"", "", "`current_phase` is ``");
+        single("\"exploration\"", "", "`current_phase` is null, not one of");
         single("current_phase", "phase", "`current_phase` is missing");
         single(
             "\"pending\"",
             "\"banana\"",
-            "`gates.planning.status` is `banana`; write one of `pending`",
+            "`gates.planning.status` is \"banana\", not one of pending",
         );
         single("\"pending\"", "\"skipped\"", "");
         single(
@@ -219,7 +168,7 @@ mod tests {
         single(
             "  planning:\n    status: \"pending\"",
             "  planning: \"passed\"",
-            "`gates.planning` is not a block",
+            "`gates.planning` is \"passed\", not a block such as",
         );
     }
 
@@ -231,7 +180,7 @@ mod tests {
         single(
             "iteration: 1\n",
             "iteration: one\n",
-            "`iteration` is `one`; write a whole number",
+            "`iteration` is \"one\", not a whole number",
         );
         single("iteration: 1\n", "iteration: -1\n", "`iteration`");
         single("iteration: 1\n", "iteration: true\n", "`iteration`");
@@ -239,7 +188,7 @@ mod tests {
         single(
             "active: true",
             "active: yes",
-            "`active` is `yes`; write true or false, without quotes",
+            "`active` is \"yes\", not true or false without quotes",
         );
         single("active: true", "active: \"true\"", "without quotes");
         single(
@@ -248,11 +197,19 @@ mod tests {
             "`active` is missing; a run needs",
         );
         single("\ngates:", "\nmine:", "`gates` is missing");
-        single("\ngates:", "\ngates: []\nmine:", "`gates` is not a block");
+        single(
+            "\ngates:",
+            "\ngates: []\nmine:",
+            "`gates` is an array, not a block",
+        );
         single("\niteration: 1\n", "\n", "`iteration` is missing");
         single("iteration: 1\n", "iteration: \"1\"\n", "without quotes");
         single("\nmax_iterations: 10\n", "\n", "");
-        single("\ntask: ", "\ntask: []\nmine: ", "`task` is no text");
+        single(
+            "\ntask: ",
+            "\ntask: []\nmine: ",
+            "`task` is an array, not a text",
+        );
         single("active: true", "active: [", "not YAML");
         single("active: true", "active: \"x\": y", "at line 2");
         single("\"unclassified\"", "\"Complex\"", "");
@@ -266,7 +223,7 @@ mod tests {
         single(
             "  scope: \"\"",
             "  scope: \"half\"",
-            "`deep_dive.scope` is `half`; write one of `full`, `focused`, `unknown`",
+            "`deep_dive.scope` is \"half\", not one of full, focused, unknown",
         );
         single("active: true", "active: true\nmode: \"mine\"", "");
         single(
@@ -283,9 +240,9 @@ mod tests {
             line.unwrap().to_owned()
         };
         let single = |to: &str, expected| check(FileKind::Single, (&at(SINGLE), to), expected);
-        let what = "`started_at` is `yesterday`; write a time such as";
+        let what = "`started_at` is \"yesterday\", not a time such as";
         single("started_at: \"yesterday\"", what);
-        single("started_at: 1768055422", "`started_at` is `1768055422`");
+        single("started_at: 1768055422", "`started_at` is a number");
         for fine in [
             "2026-01-10T14:30:22Z",
             "2026-01-10T14:30:22.5+01:00",
@@ -301,7 +258,7 @@ mod tests {
         check(
             FileKind::Single,
             (gate, &late),
-            "`gates.planning.timestamp` is `late`",
+            "`gates.planning.timestamp` is \"late\"",
         );
         for (key, indent) in [("started_at", 4), ("completed_at", 4), ("timestamp", 6)] {
             let empty = format!("\n{:indent$}{key}: \"\"", "");
@@ -309,7 +266,7 @@ mod tests {
             check(
                 FileKind::Team,
                 (&empty, &late),
-                &format!("{key}` is `late`"),
+                &format!("{key}` is \"late\""),
             );
         }
     }
@@ -326,7 +283,7 @@ mod tests {
         team(
             "mode: \"team\"",
             "mode: \"solo\"",
-            "write one of `team`, `sequential`",
+            "not one of team, sequential",
         );
         team(
             "      status: \"pending\"",
@@ -351,18 +308,14 @@ mod tests {
     #[test]
     fn a_deep_dive_has_phases_of_its_own() {
         let deep = |from, to, expected| check(FileKind::DeepDive, (from, to), expected);
-        deep(
-            "scope: full",
-            "scope: half",
-            "write one of `full`, `focused`",
-        );
+        deep("scope: full", "scope: half", "not one of full, focused");
         deep(
             "agent_count: 5",
             "agent_count: few",
-            "`agent_count` is `few`",
+            "`agent_count` is \"few\"",
         );
         deep("\"initializing\"", "\"exploring\"", "");
-        deep("\"initializing\"", "\"done\"", "`phase` is `done`");
+        deep("\"initializing\"", "\"done\"", "`phase` is \"done\"");
         deep(
             "    status: \"pending\"",
             "    status: \"passed\"",

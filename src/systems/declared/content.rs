@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::formats::schema::{Fault, Schema};
+use crate::formats::schema::Schema;
 use crate::formats::{brief, front_matter, json, markdown, yaml};
 use crate::settings::content::ContentRule;
 use crate::systems::system::Note;
@@ -41,21 +41,9 @@ fn fits(schema: &Schema, name: &str, text: &str) -> Result<Vec<Note>, String> {
         _ => schema.check("", &yaml(name, text)?),
     };
     let missing = report.into_result();
-    let missing = missing.map_err(|fault| in_file(name, &fault))?;
-    let missing = missing
-        .iter()
-        .map(|fault| Note::Remark(in_file(name, fault)));
+    let missing = missing.map_err(|fault| fault.in_file(name))?.into_iter();
+    let missing = missing.map(|fault| Note::Remark(fault.in_file(name)));
     Ok(missing.collect())
-}
-
-fn in_file(name: &str, fault: &Fault<'_>) -> String {
-    match (fault.path.as_str(), &fault.found) {
-        ("", Some(found)) => {
-            let (shown, wanted) = (fault.describe(found), fault.schema.wanted());
-            format!("`{name}` is {shown}, not {wanted}")
-        }
-        _ => format!("in `{name}` {fault}"),
-    }
 }
 
 fn status_line(values: &[String], name: &str, text: &str) -> Result<(), String> {

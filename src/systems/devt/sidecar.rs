@@ -55,15 +55,7 @@ pub fn read(name: &str, text: &str) -> Result<Routing, String> {
     let document = Document::parse(text)
         .map_err(|why| format!("`{name}` has to be one JSON object: {why}"))?;
     let missing = SCHEMA.check(definition, document.root()).into_result();
-    let missing = missing.map_err(|fault| {
-        let found = fault.found.as_ref().map(|found| fault.describe(found));
-        let wanted = fault.schema.wanted();
-        format!(
-            "`{}` in `{name}` is {}, not {wanted}",
-            fault.path,
-            found.unwrap_or_default()
-        )
-    })?;
+    let missing = missing.map_err(|fault| fault.in_file(name))?;
     let word = |key| Some(document.get(&[key])?.as_str()?.to_owned());
     Ok(Routing {
         status: word("status"),

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::workflow_yaml::{DEFAULT, Fields, SCHEMA, bare, from_argument, read, set};
+use super::workflow_yaml::{DEFAULT, Fields, SCHEMA, from_argument, read, set};
 use crate::base::clock;
 
 /// A changed file, and what looked odd in the arguments.
@@ -163,20 +163,13 @@ fn unknown(key: &str) -> Option<String> {
 /// Why devt would not understand the value of a known key. Without the keys that cannot be
 /// null nobody knows which files are the workflow's; devt clears others itself.
 pub(super) fn fault(key: &str, value: &Value) -> Option<String> {
-    let schema = SCHEMA.property(key)?;
     let pair = serde_json::Map::from_iter([(key.to_owned(), value.clone())]);
-    SCHEMA.check("", &pair).faults.first()?;
-    if *value == Value::Null {
-        return Some(format!("`{key}` cannot be null"));
-    }
-    let expected = match near(value.as_str().unwrap_or_default(), &schema.words()) {
-        Some(near) => format!("another value; did you mean `{near}`?"),
-        None => schema.wanted(),
-    };
-    let value = bare(value);
-    Some(format!(
-        "`{key}` is \"{value}\", but devt expects {expected}"
-    ))
+    let fault = SCHEMA.check("", &pair).faults.pop()?;
+    let word = value.as_str().unwrap_or_default();
+    Some(match near(word, &fault.schema.words()) {
+        Some(near) => format!("`{key}` is \"{word}\"; did you mean `{near}`?"),
+        None => fault.to_string(),
+    })
 }
 
 /// The word that a slip of the keyboard leads to.
@@ -259,13 +252,13 @@ mod tests {
             (
                 "active",
                 "maybe",
-                "`active` is \"maybe\", but devt expects true or false",
+                "`active` is \"maybe\", not true or false",
             ),
-            ("active", "null", "`active` cannot be null"),
+            ("active", "null", "`active` is null, not true or false"),
             (
                 "phase",
                 "implemnt",
-                "another value; did you mean `implement`?",
+                "`phase` is \"implemnt\"; did you mean `implement`?",
             ),
             ("phase", "bogus", "one of context_init,"),
             ("iteration", "x", "a whole number"),
@@ -274,7 +267,7 @@ mod tests {
             (
                 "first_created_at",
                 "null",
-                "`first_created_at` cannot be null",
+                "`first_created_at` is null, not a time such as",
             ),
             ("created_at", "yesterday", "a time such as"),
             ("phse", "x", "devt has no key `phse`; did you mean `phase`?"),

@@ -42,13 +42,6 @@ fn plain(value: &str) -> Value {
     }
 }
 
-/// A value as a person gave it, without quotes.
-pub fn bare(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
-}
-
 /// devt keeps numbers in doubles.
 const EXACT_IN_DOUBLE: u64 = 1 << 53;
 

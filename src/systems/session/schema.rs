@@ -84,14 +84,18 @@ mod tests {
         }
         check_malformed(&["id"], json!(7), "`id` is a number");
         check_malformed(&["workflow"], json!("slow"), "not one of code, code:fast");
-        check_malformed(&["auto_mode"], json!("true"), "`auto_mode` is a string");
+        check_malformed(
+            &["auto_mode"],
+            json!("true"),
+            "`auto_mode` is \"true\", not true or false",
+        );
         check_malformed(&["updated_at"], json!("yesterday"), "not a time");
         check_malformed(
             &["dispatcher_decisions", "research", "inputs"],
             json!(["a"]),
             "has length 1; write one input for each of the 2 instances",
         );
-        check_malformed(&["spec"], json!("x.md"), "`spec` is a string");
+        check_malformed(&["spec"], json!("x.md"), "`spec` is \"x.md\"");
         check_malformed(&["spec", "status"], json!("draft"), "approved, done");
         check_malformed(&["phases", "plan"], json!(null), "`phases.plan` is null");
         check_malformed(
