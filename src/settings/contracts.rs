@@ -2,17 +2,18 @@
 //! neither loosen nor switch off what settings or built-in systems guard.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use serde::Deserialize;
 
 use crate::contract::glob::Pattern;
 use crate::formats::yaml;
 use crate::settings::file::{File, SystemFile, explain, nearest};
-use crate::settings::merge::{Resolved, Source, system_settings};
-use crate::settings::model::{Declared, KnownSystem};
+use crate::settings::merge::{Resolved, Source, overlay_system, system_settings};
+use crate::settings::model::{KnownSystem, SystemSettings};
 
-/// The contract file of each system that one brings.
-pub(super) type Sources = BTreeMap<String, String>;
+/// The systems that contract files bring, by their ids: each with its file.
+pub(super) type Brought = BTreeMap<String, (String, SystemFile)>;
 
 /// A contract file: systems to be guarded, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -55,14 +56,13 @@ fn key_of_settings(system: &SystemFile) -> Option<&'static str> {
     given.next().map(|(key, _)| key)
 }
 
-/// Adds the systems of all contracts, and says in `left_out` what counts for nothing.
-pub(super) fn merge(
-    merged: &mut File,
+/// Reads the systems of all contracts, and says in `left_out` what counts for nothing.
+pub(super) fn read(
     contracts: &[&Source<'_>],
     known: &[KnownSystem],
     left_out: &mut Vec<String>,
-) -> Sources {
-    let mut sources = Sources::new();
+) -> Brought {
+    let mut brought = Brought::new();
     for (_, path, text) in contracts {
         let file = text.map_err(str::to_owned).and_then(ContractFile::parse);
         let systems = match file {
@@ -73,26 +73,22 @@ pub(super) fn merge(
             }
         };
         for (id, mut system) in systems {
-            match may_add(&id, &mut system, path, &sources, known) {
-                Ok(()) => {
-                    let systems = merged.systems.get_or_insert_default();
-                    systems.insert(id.clone(), Some(system));
-                    sources.insert(id, (*path).to_owned());
-                }
+            match may_add(&id, &mut system, path, &brought, known) {
+                Ok(()) => drop(brought.insert(id, ((*path).to_owned(), system))),
                 Err(problem) => {
                     left_out.push(format!("`systems.{id}` in `{path}` is ignored: {problem}"));
                 }
             }
         }
     }
-    sources
+    brought
 }
 
 fn may_add(
     id: &str,
     system: &mut SystemFile,
     path: &str,
-    sources: &Sources,
+    brought: &Brought,
     known: &[KnownSystem],
 ) -> Result<(), String> {
     if let Some(key) = key_of_settings(system) {
@@ -101,7 +97,7 @@ fn may_add(
     if known.iter().any(|known| known.id == id) {
         return Err("it is the id of a built-in system".to_owned());
     }
-    if let Some(other) = sources.get(id) {
+    if let Some((other, _)) = brought.get(id) {
         return Err(format!("`{other}` has a system of that id"));
     }
     if system.site.is_none() {
@@ -110,46 +106,19 @@ fn may_add(
     system.find_schemas(path)
 }
 
-/// Adds the systems of contracts to the typed settings, as their files and the settings together
-/// say them.
-pub(super) fn add(
-    resolved: &mut Resolved,
-    brought: Vec<(String, SystemFile)>,
-    sources: &Sources,
-    known: &[KnownSystem],
-) {
-    for (id, system) in brought {
-        match system_settings(&id, &system, known) {
-            Ok(system) => drop(resolved.settings.systems.insert(id, system)),
-            Err(problem) => resolved.left_out.push(format!(
-                "`systems.{id}` in `{}` is ignored: {problem}",
-                sources[&id]
-            )),
+/// Puts what the settings say of the systems over their contracts. A system that the settings
+/// declare themselves is theirs.
+pub(super) fn put_under(merged: &mut File, brought: &mut Brought) {
+    let settings = merged.systems.get_or_insert_default();
+    brought.retain(|id, (_, contract)| {
+        let own = settings.remove(id).flatten().unwrap_or_default();
+        let is_brought = own.site.is_none();
+        match is_brought {
+            true => *contract = overlay_system(mem::take(contract), own),
+            false => drop(settings.insert(id.clone(), Some(own))),
         }
-    }
-}
-
-/// Takes the systems of contracts out of the merged settings.
-pub(super) fn take(merged: &mut File, sources: &Sources) -> Vec<(String, SystemFile)> {
-    let systems = merged.systems.iter_mut().flatten();
-    let brought = systems.filter(|(id, _)| sources.contains_key(*id));
-    let taken = brought.filter_map(|(id, system)| Some((id.clone(), system.take()?)));
-    taken.collect()
-}
-
-/// Takes the systems of contracts out that a settings file declares itself.
-pub(super) fn give_way(merged: &mut File, sources: &mut Sources, settings: &File) {
-    let systems = settings.systems.iter().flatten();
-    let declared =
-        systems.filter(|(_, system)| system.as_ref().is_some_and(|it| it.site.is_some()));
-    for (id, _) in declared {
-        if sources.remove(id).is_some() {
-            merged
-                .systems
-                .iter_mut()
-                .for_each(|all| drop(all.remove(id)));
-        }
-    }
+        is_brought
+    });
 }
 
 /// Takes out of a settings file what it says of systems that nothing declares, and says so: most
@@ -161,10 +130,12 @@ pub(super) fn take_unknown(
     path: &str,
     file: &mut File,
     earlier: &File,
+    brought: &Brought,
     known: &[KnownSystem],
 ) -> Result<Vec<String>, String> {
     let is_known = |id: &String| {
         known.iter().any(|system| system.id == id)
+            || brought.contains_key(id)
             || earlier.systems.iter().any(|all| all.contains_key(id))
     };
     let declares = |system: &Option<SystemFile>| system.as_ref().is_some_and(|s| s.site.is_some());
@@ -191,52 +162,50 @@ pub(super) fn take_unknown(
     Ok(unknown.iter().map(what).collect())
 }
 
-/// A contract's site that is, holds or lies below a place of a built-in system or of the
-/// settings is theirs, and of contracts it is that of the outer one.
-pub(super) fn leave_out_what_overlaps(
-    resolved: &mut Resolved,
-    sources: Sources,
-    known: &[KnownSystem],
-) {
-    let systems = &mut resolved.settings.systems;
-    let is_own = |id: &String| !sources.contains_key(id);
-    let own = systems
-        .iter()
-        .filter(|(id, _)| is_own(id))
-        .map(|(_, own)| own);
-    let declared = own.clone().filter_map(|system| system.declared.as_ref());
-    let declared = declared.flat_map(|declared| declared.sites.clone());
-    let roots = own.flat_map(|system| &system.roots).map(String::as_str);
+/// Adds the systems of contracts to the typed settings. A site that is, holds or lies below a
+/// place of a built-in system or of the settings is theirs, and of contracts it is that of the
+/// outer one.
+pub(super) fn add(resolved: &mut Resolved, brought: Brought, known: &[KnownSystem]) {
+    let (settings, left_out) = (&mut resolved.settings.systems, &mut resolved.left_out);
+    let declared = settings.values().flat_map(sites_of).cloned();
+    let roots = settings.values().flat_map(|system| &system.roots);
     let built_in = known.iter().flat_map(|system| system.sites).copied();
-    let fixed = built_in.chain([".claude/statewarden"]).chain(roots);
+    let fixed = built_in.chain([".claude/statewarden"]);
+    let fixed = fixed.chain(roots.map(String::as_str));
     let fixed = fixed.filter_map(|site| Pattern::parse(site).ok());
     let mut taken: Vec<Pattern> = declared.chain(fixed).collect();
-    let mut brought: Vec<(String, String, Declared)> = sources
-        .into_iter()
-        .filter_map(|(id, path)| {
-            let declared = systems.get_mut(&id)?.declared.take()?;
-            Some((id, path, declared))
-        })
-        .collect();
+    let mut systems = Vec::new();
+    for (id, (path, file)) in brought {
+        match system_settings(&id, &file, known) {
+            Ok(system) => systems.push((id, path, system)),
+            Err(problem) => {
+                left_out.push(format!("`systems.{id}` in `{path}` is ignored: {problem}"));
+            }
+        }
+    }
     let depth = |site: &Pattern| site.as_str().matches('/').count();
-    brought.sort_by_key(|(.., declared)| declared.sites.iter().map(depth).min());
-    for (id, source, declared) in brought {
+    systems.sort_by_key(|(.., system)| sites_of(system).iter().map(depth).min());
+    for (id, path, mut system) in systems {
         let overlaps = |site: &&Pattern| taken.iter().any(|other| meet(site, other));
-        if let Some(site) = declared.sites.iter().find(overlaps) {
-            resolved.left_out.push(format!(
-                "`{id}` of `{source}` is not guarded: `{}` is, holds or lies below a place of \
+        if let Some(site) = sites_of(&system).iter().find(overlaps) {
+            left_out.push(format!(
+                "`{id}` of `{path}` is not guarded: `{}` is, holds or lies below a place of \
                  another system",
                 site.as_str()
             ));
-            systems.remove(&id);
             continue;
         }
-        taken.extend(declared.sites.clone());
-        if let Some(system) = systems.get_mut(&id) {
-            let source = Some(source);
-            system.declared = Some(Declared { source, ..declared });
+        taken.extend_from_slice(sites_of(&system));
+        if let Some(declared) = &mut system.declared {
+            declared.source = Some(path);
         }
+        settings.insert(id, system);
     }
+}
+
+fn sites_of(system: &SystemSettings) -> &[Pattern] {
+    let declared = system.declared.as_ref();
+    declared.map_or(&[], |declared| &declared.sites)
 }
 
 /// Whether one site is the other, holds it or lies below it.

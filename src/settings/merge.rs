@@ -52,33 +52,25 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
     let (contracts, layers): (Vec<&Source<'_>>, Vec<&Source<'_>>) = layers
         .iter()
         .partition(|(layer, ..)| *layer == Layer::Contract);
-    let mut sources = contracts::merge(&mut merged, &contracts, known, &mut resolved.left_out);
-    let has_contracts = !sources.is_empty();
+    let mut brought = contracts::read(&contracts, known, &mut resolved.left_out);
     for &&(layer, path, text) in &layers {
         let file = text.map_err(str::to_owned);
         let file = file.and_then(|text| {
             let mut file = read(path, text)?;
-            let left_out = contracts::take_unknown(path, &mut file, &merged, known)?;
-            let settings = settings(&file, known)?;
+            let left_out = contracts::take_unknown(path, &mut file, &merged, &brought, known)?;
+            settings(&file, known)?;
             resolved.left_out.extend(left_out);
-            Ok((file, settings))
+            Ok(file)
         });
         match file {
-            Ok((_, settings)) if layers.len() == 1 && !has_contracts => {
-                resolved.settings = settings;
-                return resolved;
-            }
-            Ok((file, _)) if layer == Layer::Managed => {
-                contracts::give_way(&mut merged, &mut sources, &file);
-                managed = file.clone();
-                merged = overlay(merged, file);
-            }
-            Ok((mut file, _)) => {
+            Ok(mut file) => {
                 let overruled = enforce_managed(&mut file, &managed);
                 resolved.overruled.extend(overruled.iter().map(|key| {
                     format!("`{key}` in `{path}` is overruled by the managed settings")
                 }));
-                contracts::give_way(&mut merged, &mut sources, &file);
+                if layer == Layer::Managed {
+                    managed = file.clone();
+                }
                 merged = overlay(merged, file);
             }
             Err(problem) => {
@@ -93,15 +85,14 @@ pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved 
             }
         }
     }
-    let brought = contracts::take(&mut merged, &sources);
+    contracts::put_under(&mut merged, &mut brought);
     match settings(&merged, known) {
         Ok(settings) => resolved.settings = settings,
         Err(problem) => resolved
             .problems
             .push(format!("all settings are ignored: {problem}")),
     }
-    contracts::add(&mut resolved, brought, &sources, known);
-    contracts::leave_out_what_overlaps(&mut resolved, sources, known);
+    contracts::add(&mut resolved, brought, known);
     for id in kept_on(&managed) {
         // Only the general mode of a later file can still have said so.
         if resolved.settings.mode_of(id) == Mode::Off {
@@ -125,6 +116,13 @@ fn read(path: &str, text: &str) -> Result<File, String> {
     Ok(file)
 }
 
+/// The named keys of a later file over an earlier one's, and the others as given.
+macro_rules! over {
+    ($base:ident, $later:ident: $($name:ident)* => $kind:ident { $($rest:tt)* }) => {
+        $kind { $($name: $later.$name.or($base.$name),)* $($rest)* }
+    };
+}
+
 /// A later file over what the earlier ones said, key by key.
 fn overlay(base: File, later: File) -> File {
     let mut systems = base.systems.unwrap_or_default();
@@ -135,49 +133,22 @@ fn overlay(base: File, later: File) -> File {
     }
     let archive = later.archive.filter(|archive| archive.runs.is_some());
     let evidence = match (base.evidence, later.evidence) {
-        (Some(base), Some(later)) => Some(EvidenceFile {
-            mode: later.mode.or(base.mode),
-            commands: later.commands.or(base.commands),
-        }),
+        (Some(base), Some(later)) => Some(over!(base, later: mode commands => EvidenceFile {})),
         (base, later) => later.or(base),
     };
     let log = later.log.filter(|log| log.max_bytes.is_some());
-    File {
-        mode: later.mode.or(base.mode),
+    over!(base, later: mode completion dispatch undo quarantine recorder on_error => File {
         systems: Some(systems),
-        completion: later.completion.or(base.completion),
-        dispatch: later.dispatch.or(base.dispatch),
-        undo: later.undo.or(base.undo),
-        quarantine: later.quarantine.or(base.quarantine),
-        recorder: later.recorder.or(base.recorder),
         evidence,
         archive: archive.or(base.archive),
         log: log.or(base.log),
-        on_error: later.on_error.or(base.on_error),
-    }
+    })
 }
 
-fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile {
-    SystemFile {
-        enabled: later.enabled.or(base.enabled),
-        mode: later.mode.or(base.mode),
-        contract: later.contract.or(base.contract),
-        extra_names: later.extra_names.or(base.extra_names),
-        extra_globs: later.extra_globs.or(base.extra_globs),
-        subdirectories: later.subdirectories.or(base.subdirectories),
-        roots: later.roots.or(base.roots),
-        roles: later.roles.or(base.roles),
-        programs: later.programs.or(base.programs),
-        site: later.site.or(base.site),
-        open: later.open.or(base.open),
-        long_lived: later.long_lived.or(base.long_lived),
-        canonical: later.canonical.or(base.canonical),
-        patterns: later.patterns.or(base.patterns),
-        ephemeral: later.ephemeral.or(base.ephemeral),
-        owners: later.owners.or(base.owners),
-        content: later.content.or(base.content),
-        gates: later.gates.or(base.gates),
-    }
+pub(super) fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile {
+    over!(base, later:
+        enabled mode contract extra_names extra_globs subdirectories roots roles programs site open
+        long_lived canonical patterns ephemeral owners content gates => SystemFile {})
 }
 
 /// Takes out of a file what would weaken the managed one, and names those keys.

@@ -5,6 +5,7 @@
 //! sets, the others may make stricter but not weaker.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -255,7 +256,7 @@ impl Settings {
     }
 
     pub fn system(&self, id: &str) -> &SystemSettings {
-        static ABSENT: SystemSettings = SystemSettings::absent();
+        static ABSENT: LazyLock<SystemSettings> = LazyLock::new(SystemSettings::default);
         self.systems.get(id).unwrap_or(&ABSENT)
     }
 
@@ -280,20 +281,4 @@ impl Settings {
 pub fn may_make_site(text: &str) -> bool {
     let words = ["site", "roots", "\\"];
     words.iter().any(|word| text.contains(word))
-}
-
-impl SystemSettings {
-    const fn absent() -> Self {
-        Self {
-            mode: None,
-            contract: None,
-            extra_names: Vec::new(),
-            extra_globs: Vec::new(),
-            subdirectories: Vec::new(),
-            roots: Vec::new(),
-            roles: BTreeMap::new(),
-            programs: Vec::new(),
-            declared: None,
-        }
-    }
 }
