@@ -398,12 +398,8 @@ impl<'a> Contract<'a> {
     /// Whether the actor may write what the row describes.
     ///
     /// # Errors
-    /// It may not; the error is its role here, for the reason.
-    pub fn may_write<'s>(
-        &'s self,
-        writer: &Writer<'_>,
-        actor: &'s Actor,
-    ) -> Result<(), Refused<'s>> {
+    /// It may not; the error is its role here, if it has one.
+    pub fn may_write(&self, writer: &Writer<'_>, actor: &Actor) -> Result<(), Option<&str>> {
         let role = match actor {
             // A pattern means agents; the main thread has a role by its name only.
             Actor::Main => (self.roles.iter().find(|role| role.agent == "main")).map(|r| r.role),
@@ -421,18 +417,8 @@ impl<'a> Contract<'a> {
                 None => *others != Others::MainAndUnknown,
             },
         };
-        if refused {
-            Err(Refused { role })
-        } else {
-            Ok(())
-        }
+        if refused { Err(role) } else { Ok(()) }
     }
-}
-
-/// The actor may not write; `role` is the one it plays in the contract, if any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused<'a> {
-    pub role: Option<&'a str>,
 }
 
 /// Matches a path pattern component by component.

@@ -362,7 +362,7 @@ fn writer_rules(
     call: &Call<'_>,
 ) -> Result<(), Objection> {
     let (contract, entry) = (&claim.governed.contract, claim.entry.as_str());
-    let Err(refused) = contract.may_write(&writer, call.actor) else {
+    let Err(role) = contract.may_write(&writer, call.actor) else {
         return Ok(());
     };
     Err(match writer {
@@ -371,7 +371,7 @@ fn writer_rules(
             let why = format!("`{entry}` is for the user to change ({purpose}); ask them");
             Objection::new(DenyCode::ProtectedFile, why)
         }
-        writer => wrong_writer(claim, &writer, refused.role, call.actor),
+        writer => wrong_writer(claim, &writer, role, call.actor),
     })
 }
 

@@ -52,8 +52,8 @@ pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
         Classification::Free => {
             let writer = governed.system.free_writer(entry);
             match governed.contract.may_write(&writer, call.actor) {
-                Err(refused) if *call.actor != Actor::Main => {
-                    Err(wrong_writer(claim, &writer, refused.role, call.actor))
+                Err(role) if *call.actor != Actor::Main => {
+                    Err(wrong_writer(claim, &writer, role, call.actor))
                 }
                 _ => Ok(()),
             }
@@ -95,7 +95,7 @@ fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), 
             );
             Err(Objection::new(DenyCode::ProtectedFile, why))
         }
-        (Err(refused), writer) => Err(wrong_writer(claim, &writer, refused.role, call.actor)),
+        (Err(role), writer) => Err(wrong_writer(claim, &writer, role, call.actor)),
     }
 }
 
