@@ -16,6 +16,13 @@ string_enum! {
     }
 }
 
+impl GateStatus {
+    /// A skipped gate opens the way as a passed one does.
+    pub fn has_passed(self) -> bool {
+        matches!(self, Self::Passed | Self::Skipped)
+    }
+}
+
 impl<'de> Deserialize<'de> for GateStatus {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let word = String::deserialize(from)?;
@@ -35,14 +42,15 @@ string_enum! {
 }
 
 /// One checkpoint as `status` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
     pub name: String,
     pub status: GateStatus,
+    /// When it got that status, and by whom.
     pub timestamp: Option<String>,
     pub agent: Option<String>,
     /// Of a gate that passed, once the gate log was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub standing: Option<Standing>,
     /// What shows it, where the files themselves do.
     #[serde(skip)]

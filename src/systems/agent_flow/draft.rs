@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::log;
-use super::state::{FlowState, GROUP, Mode, Phase, has_passed};
+use super::state::{FlowState, GROUP, Mode, Phase};
 use crate::base::clock;
 use crate::formats::front_matter::{self, Document};
 use crate::formats::yaml::{self, Change, Value};
@@ -256,7 +256,7 @@ impl<'a> Draft<'a> {
 
 /// The outcome of two members; `None` while one of them is still out.
 pub(super) fn group_outcome(one: GateStatus, other: GateStatus) -> Option<GateStatus> {
-    let is_in = |status| has_passed(status) || status == GateStatus::Failed;
+    let is_in = |status: GateStatus| status.has_passed() || status == GateStatus::Failed;
     let has_failed = one == GateStatus::Failed || other == GateStatus::Failed;
     let outcome = if has_failed {
         GateStatus::Failed

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 
 use super::draft::Draft;
 use super::log;
-use super::state::{Agent, FlowState, Mode, Phase, has_passed};
+use super::state::{Agent, FlowState, Mode, Phase};
 use super::verdict::{self, Verdict};
 use crate::base::actor::AgentName;
 use crate::systems::system::no_gate;
@@ -210,7 +210,7 @@ pub fn on_start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Outcome {
     let (gate, own) = (agent.gate(), agent.phase(draft.state.mode));
     let status = draft.state.gate(gate);
     let is_closed =
-        status == GateStatus::InProgress || has_passed(status) && entrance == Entrance::Next;
+        status == GateStatus::InProgress || status.has_passed() && entrance == Entrance::Next;
     if is_closed && entrance == Entrance::Next && draft.state.phase == Some(own) {
         return Err(format!("gate `{gate}` is already `{}`", status.as_str()));
     }

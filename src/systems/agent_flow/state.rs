@@ -199,11 +199,11 @@ impl FlowState {
         let before = self.mode.gates().take_while(|gate| *gate != own);
         before
             .map(|gate| (gate, self.gate(gate)))
-            .find(|(_, status)| !has_passed(*status))
+            .find(|(_, status)| !status.has_passed())
     }
 
     pub fn all_passed(&self) -> bool {
-        self.mode.gates().all(|gate| has_passed(self.gate(gate)))
+        self.mode.gates().all(|gate| self.gate(gate).has_passed())
     }
 
     /// Whether review, verification or their group sent the work back to Loid.
@@ -234,7 +234,10 @@ impl FlowState {
         if self.is_sent_back() {
             return "Loid implements again (implementation)".to_owned();
         }
-        let open = self.mode.gates().find(|gate| !has_passed(self.gate(*gate)));
+        let open = self
+            .mode
+            .gates()
+            .find(|gate| !self.gate(*gate).has_passed());
         let sentence = match open {
             None => return "the main thread completes the run".to_owned(),
             Some(Phase::Exploration) => "Riko explores",
@@ -254,17 +257,12 @@ impl FlowState {
     /// The one member of the group that is still out, when the other has passed.
     fn open_member(&self) -> Option<Phase> {
         let group = self.group.as_ref()?;
-        match (has_passed(group.review), has_passed(group.verification)) {
+        match (group.review.has_passed(), group.verification.has_passed()) {
             (true, false) => Some(Phase::Verification),
             (false, true) => Some(Phase::Review),
             _ => None,
         }
     }
-}
-
-/// A skipped gate opens the way as a passed one does.
-pub fn has_passed(status: GateStatus) -> bool {
-    matches!(status, GateStatus::Passed | GateStatus::Skipped)
 }
 
 /// Reads a status however it is spelled. An unknown word has passed nothing.
@@ -344,7 +342,7 @@ fn deep_dive_workflow(value: &Value, file: &str) -> Workflow {
     let phase = yaml::text(value, &["phase"]);
     let gates = gates_from(value, "phases");
     let is_complete = phase.as_deref() == Some("complete");
-    let open = gates.iter().find(|gate| !has_passed(gate.status));
+    let open = gates.iter().find(|gate| !gate.status.has_passed());
     let next = match open {
         _ if is_complete => "nothing: the context is ready for use".to_owned(),
         Some(gate) if gate.name == "parallel_exploration" => "the explorers report".to_owned(),

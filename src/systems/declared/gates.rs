@@ -35,40 +35,16 @@ struct State {
     /// When the run began and last moved: UTC, RFC 3339, seconds.
     started_at: Option<String>,
     updated_at: Option<String>,
-    gates: Vec<GateState>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct GateState {
-    name: String,
-    status: GateStatus,
-    /// When it got that status, and by whom.
-    timestamp: Option<String>,
-    agent: Option<String>,
-}
-
-impl GateState {
-    fn pending(rule: &GateRule) -> Self {
-        Self {
-            name: rule.name.clone(),
-            status: GateStatus::Pending,
-            timestamp: None,
-            agent: None,
-        }
-    }
-
-    fn has_passed(&self) -> bool {
-        matches!(self.status, GateStatus::Passed | GateStatus::Skipped)
-    }
+    gates: Vec<Gate>,
 }
 
 impl State {
-    fn get(&self, name: &str) -> Option<&GateState> {
+    fn get(&self, name: &str) -> Option<&Gate> {
         self.gates.iter().find(|gate| gate.name == name)
     }
 
     fn is_over(&self) -> bool {
-        self.gates.iter().all(GateState::has_passed)
+        self.gates.iter().all(|gate| gate.status.has_passed())
     }
 
     fn is_active(&self) -> bool {
@@ -76,9 +52,9 @@ impl State {
     }
 
     /// The first gate before another that has not passed.
-    fn closed_before(&self, rule: &GateRule) -> Option<&GateState> {
+    fn closed_before(&self, rule: &GateRule) -> Option<&Gate> {
         let mut before = rule.after.iter().filter_map(|name| self.get(name));
-        before.find(|gate| !gate.has_passed())
+        before.find(|gate| !gate.status.has_passed())
     }
 
     fn set(
@@ -127,9 +103,9 @@ impl<'s> Gates<'s> {
                 state.map_err(|error| format!("`{}` is no state: {error}", self.file()))?
             }
         };
-        let known = |rule: &GateRule| state.get(&rule.name).cloned();
-        let gates = self.rules.iter();
-        let gates = gates.map(|rule| known(rule).unwrap_or_else(|| GateState::pending(rule)));
+        let pending = |name: &str| Gate::new(name, GateStatus::Pending);
+        let known = |name: &str| state.get(name).cloned().unwrap_or_else(|| pending(name));
+        let gates = self.rules.iter().map(|rule| known(&rule.name));
         Ok(State {
             gates: gates.collect(),
             ..state
@@ -373,15 +349,10 @@ impl<'s> Gates<'s> {
     /// The state file cannot be read.
     pub fn run(&self, files: &dyn Files) -> anyhow::Result<Workflow> {
         let state = self.state(files).map_err(anyhow::Error::msg)?;
-        let is_begun = |gate: &&GateState| gate.status == GateStatus::InProgress;
-        let is_open = |gate: &&GateState| !gate.has_passed();
+        let is_begun = |gate: &&Gate| gate.status == GateStatus::InProgress;
+        let is_open = |gate: &&Gate| !gate.status.has_passed();
         let begun = state.gates.iter().find(is_begun);
         let current = begun.or_else(|| state.gates.iter().find(is_open));
-        let gates = state.gates.iter().map(|gate| Gate {
-            timestamp: gate.timestamp.clone(),
-            agent: gate.agent.clone(),
-            ..Gate::new(&gate.name, gate.status)
-        });
         Ok(Workflow {
             system: self.id.to_owned(),
             file: self.file(),
@@ -389,14 +360,14 @@ impl<'s> Gates<'s> {
             phase: current.map(|gate| gate.name.clone()),
             iteration: None,
             max_iterations: None,
-            gates: gates.collect(),
             next: self.next(&state, current),
-            updated_at: state.updated_at.clone(),
-            started_at: state.started_at.clone(),
+            gates: state.gates,
+            updated_at: state.updated_at,
+            started_at: state.started_at,
         })
     }
 
-    fn next(&self, state: &State, current: Option<&GateState>) -> String {
+    fn next(&self, state: &State, current: Option<&Gate>) -> String {
         let rule = current.and_then(|gate| self.rules.iter().find(|rule| rule.name == gate.name));
         match rule {
             None => "nothing: every gate has passed".to_owned(),
