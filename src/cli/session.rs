@@ -248,15 +248,15 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
             }
             step => (step, None),
         };
-        let change = transition::apply(&text, on.phase, step, context.now);
-        if let (Err(_), Some((status, word))) = (&change, end)
+        let mut outcome = transition::apply(&text, on.phase, step, verb, context.now);
+        if let (Err(_), Some((status, word))) = (&outcome, end)
             // The hook may have seen the agent's start, or the report, before.
             && State::parse(&text).is_ok_and(|state| state.phase(on.phase).gate_status() == status)
         {
             let why = format!("phase `{}` is already {word}", on.phase.as_str());
             return Ok((file, Err(why)));
         }
-        if let Some(report) = report.filter(|_| change.is_ok()) {
+        if let Some(report) = report.filter(|_| outcome.is_ok()) {
             let report = file.with_file_name(report);
             let text = change::present(&report)?;
             let report = gates::display_path(&context.project, &report);
@@ -270,7 +270,6 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
                 Some(_) => {}
             }
         }
-        let mut outcome = transition::outcome(&text, change, on.phase, verb.to_owned());
         if let (Ok(change), Some(report)) = (&mut outcome, report) {
             let report = gates::display_path(&context.project, &file.with_file_name(report));
             change

@@ -214,9 +214,9 @@ fn newest(
     }
     Some(match newest_of(&sessions) {
         Ok((name, text)) => {
-            let change = transition::apply(text, phase, Step::Start, now);
             let evidence = format!("agent `{agent}` started");
-            FileOutcome::new(name, transition::outcome(text, change, phase, evidence))
+            let outcome = transition::apply(text, phase, Step::Start, &evidence, now);
+            FileOutcome::new(name, outcome)
         }
         Err(why) => FileOutcome::new("", Err(why)),
     })
@@ -228,15 +228,14 @@ fn written(files: &dyn Files, entry: &str, text: &str, now: DateTime<Utc>) -> Op
     let phase = Phase::from_report(report)?;
     let file = format!("{id}/state.json");
     let state = files.text(&file)?;
-    let change = match text.trim() {
-        "" => Err(format!("`{report}` is empty")),
-        _ => {
-            let report = Some(report);
-            transition::apply(&state, phase, Step::Complete { report }, now)
-        }
+    let step = Step::Complete {
+        report: Some(report),
     };
     let evidence = format!("`{report}` was written");
-    let mut outcome = transition::outcome(&state, change, phase, evidence);
+    let mut outcome = match text.trim() {
+        "" => Err(format!("`{report}` is empty")),
+        _ => transition::apply(&state, phase, step, &evidence, now),
+    };
     if let Ok(change) = &mut outcome {
         change.proof.push(Proof::artifact(entry));
     }

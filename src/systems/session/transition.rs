@@ -11,7 +11,7 @@ use super::schema::BLOCKS;
 use super::state::{Phase, PhaseState, State, Status};
 use crate::base::clock;
 use crate::formats::json::Document;
-use crate::systems::workflow::{GateStatus, Move, Outcome, StateChange};
+use crate::systems::workflow::{Move, Outcome, StateChange};
 
 /// What is done to one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Decision<'a> {
     pub inputs: &'a [String],
 }
 
-/// The text after a step.
+/// What a step makes of a state. `evidence` says where it comes from.
 ///
 /// # Errors
 /// The text is no state of a session, or the step leads to none that is allowed.
@@ -44,8 +44,9 @@ pub fn apply(
     text: &str,
     phase: Phase,
     step: Step<'_>,
+    evidence: &str,
     now: DateTime<Utc>,
-) -> Result<String, String> {
+) -> Outcome {
     let state = State::parse(text)?;
     let mut document = Document::parse(text)?;
     let (old, name) = (state.phase(phase), phase.as_str());
@@ -72,7 +73,22 @@ pub fn apply(
     }
     let new_text = document.render();
     check_content(&new_text, Some(text)).map_err(|error| error.message)?;
-    Ok(new_text)
+    let moved = Move {
+        gate: name.to_owned(),
+        from: old.gate_status(),
+        to: State::parse(&new_text)?.phase(phase).gate_status(),
+    };
+    Ok(StateChange {
+        text: new_text,
+        // A decision moves no phase.
+        moves: (moved.from != moved.to)
+            .then_some(moved)
+            .into_iter()
+            .collect(),
+        phase: Some(name.to_owned()),
+        evidence: Some(evidence.to_owned()),
+        ..StateChange::default()
+    })
 }
 
 fn set_phase(
@@ -126,38 +142,6 @@ fn set_decision(
     document.set(&[block, phase.as_str()], json!(decision))
 }
 
-/// A step as the gate log keeps it.
-///
-/// # Errors
-/// That of the step.
-pub fn outcome(
-    before: &str,
-    change: Result<String, String>,
-    phase: Phase,
-    evidence: String,
-) -> Outcome {
-    let status = |text: &str| {
-        State::parse(text).map_or(GateStatus::Pending, |state| {
-            state.phase(phase).gate_status()
-        })
-    };
-    let text = change?;
-    let (from, to) = (status(before), status(&text));
-    let moved = Move {
-        gate: phase.as_str().to_owned(),
-        from,
-        to,
-    };
-    Ok(StateChange {
-        text,
-        // A decision moves no phase.
-        moves: (from != to).then_some(moved).into_iter().collect(),
-        phase: Some(phase.as_str().to_owned()),
-        evidence: Some(evidence),
-        ..StateChange::default()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::state::read_workflow;
@@ -178,7 +162,16 @@ mod tests {
     }
 
     fn hook(text: &str, phase: Phase, step: Step<'_>, now: DateTime<Utc>) -> Outcome {
-        outcome(text, apply(text, phase, step, now), phase, String::new())
+        super::apply(text, phase, step, "", now)
+    }
+
+    fn apply(
+        text: &str,
+        phase: Phase,
+        step: Step<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<String, String> {
+        hook(text, phase, step, now).map(|change| change.text)
     }
 
     fn fresh() -> String {
