@@ -305,30 +305,6 @@ fn names_in_shared_dir(system: &dyn System, text: &str) -> bool {
     below.any(|behind| behind.strip_prefix('/').is_some_and(is_named))
 }
 
-fn any_landmark(is_it: &mut dyn FnMut(&'static str) -> bool) -> bool {
-    let mut systems = SYSTEMS.iter();
-    systems.any(|system| {
-        system
-            .info()
-            .landmarks
-            .iter()
-            .any(|landmark| is_it(landmark))
-    })
-}
-
-/// Whether a directory has the name of one that a place of a built-in system lies in, as
-/// `.devt` has for its `state`.
-pub fn may_begin_in(dir: &str) -> bool {
-    let is_it = |outer: &str| {
-        dir.strip_suffix(outer)
-            .is_some_and(|rest| rest.ends_with('/'))
-    };
-    any_landmark(&mut |landmark| {
-        let mut ends = landmark.match_indices('/').map(|(end, _)| end);
-        ends.any(|end| is_it(&landmark[..end]))
-    })
-}
-
 /// The names in a directory, first those with which a landmark begins.
 pub fn outer_first(names: Vec<String>) -> Vec<String> {
     let is_outer = |name: &String| outer_dirs().contains(&name.as_str());
@@ -341,13 +317,12 @@ pub fn outer_first(names: Vec<String>) -> Vec<String> {
 pub fn outer_dirs() -> &'static [&'static str] {
     static DIRS: LazyLock<Vec<&str>> = LazyLock::new(|| {
         let mut dirs = Vec::new();
-        any_landmark(&mut |landmark| {
+        for landmark in SYSTEMS.iter().flat_map(|system| system.info().landmarks) {
             let (dir, _) = landmark.split_once('/').unwrap_or_default();
             if !dirs.contains(&dir) {
                 dirs.push(dir);
             }
-            false
-        });
+        }
         dirs
     });
     &DIRS
