@@ -41,6 +41,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{FromArgMatches, Parser, Subcommand, ValueHint};
 pub(crate) use context::{CliContext, Format};
 use output::Paint;
@@ -342,6 +343,14 @@ fn number<N: TryFrom<u64>>(
             most => format!("write a whole number from {least} to {most}"),
         })
     }
+}
+
+/// Parses one of a few words.
+fn one_of<T: Clone + Send + Sync + 'static>(
+    words: impl IntoIterator<Item = &'static str>,
+    parse: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(words).try_map(move |text| parse(&text).ok_or("no such word"))
 }
 
 /// Parses prose, which may begin with a dash as an item of a list does. A

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Subcommand;
 
 use super::change::{self, Change};
 use super::flow::SYSTEM;
 use super::{Answer, CliContext, prose};
 use crate::store::replace::copy_to_free;
-use crate::systems::agent_flow::deep_dive::{self, Origin, Part, Scope, Stage};
+use crate::systems::agent_flow::deep_dive::{self, Origin, Part, Stage};
 use crate::systems::agent_flow::state::FileKind;
 use crate::systems::workflow::StateChange;
 
@@ -29,8 +29,8 @@ enum Step {
 
 #[derive(Debug, clap::Args)]
 struct Init {
-    /// full or focused
-    #[arg(long, value_name = "SCOPE", default_value = "full")]
+    /// What is explored
+    #[arg(long, value_name = "SCOPE", default_value = "full", value_parser = ["full", "focused"])]
     scope: String,
     /// The path to explore
     #[arg(long, value_name = "PATH")]
@@ -94,7 +94,11 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
 }
 
 fn init(args: &Init, file: &Path, context: &CliContext<'_>) -> Result<String> {
-    let scope = Scope::parse(&args.scope, args.focus_path.as_deref()).map_err(Error::msg)?;
+    let focus = args.focus_path.as_deref().map(str::trim);
+    let focus = focus.filter(|path| !path.is_empty());
+    if (args.scope == "focused") != focus.is_some() {
+        bail!("`--scope focused` and `--focus-path PATH` go together; pass both or none");
+    }
     let is_there = file.exists();
     if is_there && !args.refresh {
         bail!(
@@ -121,7 +125,7 @@ fn init(args: &Init, file: &Path, context: &CliContext<'_>) -> Result<String> {
     } else {
         Origin::New
     };
-    Ok(deep_dive::init(&scope, origin, context.now))
+    Ok(deep_dive::init(focus, origin, context.now))
 }
 
 fn compile(args: &Compile, file: &Path, context: &CliContext<'_>) -> Result<String> {

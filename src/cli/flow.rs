@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result, anyhow, bail};
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 
 use super::change::{self, Change};
-use super::{Answer, CliContext, number, prose};
+use super::{Answer, CliContext, number, one_of, prose};
 use crate::base::path;
 use crate::project::sites::Site;
 use crate::store::archive::{Item, Kind, Run, Status, WhenChanged};
@@ -17,7 +17,7 @@ use crate::store::modified;
 pub(super) use crate::systems::agent_flow::ID as SYSTEM;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
-use crate::systems::agent_flow::state::{FileKind, FlowState, Mode, Phase};
+use crate::systems::agent_flow::state::{FileKind, FlowState, GROUP, Mode, Phase};
 use crate::systems::workflow::{GateStatus, Move, StateChange};
 
 #[derive(Debug, clap::Args)]
@@ -61,8 +61,8 @@ struct Update {
     /// The phase that comes now
     #[arg(long, value_name = "P", value_parser = phases())]
     phase: Option<Phase>,
-    /// The result of the phase before: passed, failed, skipped, in_progress or pending
-    #[arg(long, value_name = "R", value_parser = script::parse_gate_result)]
+    /// The result of the phase before
+    #[arg(long, value_name = "R", value_parser = one_of(GateStatus::WORDS, GateStatus::parse))]
     gate_result: Option<GateStatus>,
     /// The agent whose result it is, for the gate and the log
     #[arg(long, value_name = "A")]
@@ -73,17 +73,17 @@ struct Update {
     /// The iteration that the run is in
     #[arg(long, value_name = "N", value_parser = number::<u64>(0..=u64::MAX))]
     iteration: Option<u64>,
-    /// The group that the result is for: review_verification
-    #[arg(long, value_name = "G")]
+    /// The group that the result is for
+    #[arg(long, value_name = "G", value_parser = [GROUP])]
     parallel_group: Option<String>,
-    /// The member that the result is for: review or verification
-    #[arg(long, value_name = "T")]
-    teammate: Option<String>,
+    /// The member that the result is for
+    #[arg(long, value_name = "T", value_parser = members(), requires = "parallel_group")]
+    teammate: Option<Phase>,
     /// Find the group's result from its members'
-    #[arg(long)]
+    #[arg(long, conflicts_with = "teammate")]
     merge_parallel: bool,
     /// Close the run
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["parallel_group", "merge_parallel"])]
     complete: bool,
     /// The team run, where both runs are active
     #[arg(long)]
@@ -92,8 +92,15 @@ struct Update {
 
 /// The phases of both kinds of runs.
 fn phases() -> impl TypedValueParser<Value = Phase> {
-    let known = Phase::allowed(FileKind::Team).map(Phase::as_str);
-    PossibleValuesParser::new(known).try_map(|text| Phase::parse(&text).ok_or("no phase"))
+    one_of(Phase::WORDS, Phase::parse)
+}
+
+/// Those of the group.
+fn members() -> impl TypedValueParser<Value = Phase> {
+    one_of(
+        [Phase::Review, Phase::Verification].map(Phase::as_str),
+        Phase::parse,
+    )
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
@@ -233,12 +240,12 @@ fn deep_dive(
 }
 
 fn update(args: &Update, context: &CliContext<'_>) -> Result<Change> {
-    let group = GroupPart::parse(
-        args.parallel_group.as_deref(),
-        args.teammate.as_deref(),
-        args.merge_parallel.then_some(GroupPart::Merge),
-    )
-    .map_err(Error::msg)?;
+    let group = match (&args.parallel_group, args.teammate, args.merge_parallel) {
+        (_, Some(member), _) => Some(GroupPart::Member(member)),
+        (_, None, true) => Some(GroupPart::Merge),
+        (Some(_), None, false) => Some(GroupPart::Whole),
+        (None, None, false) => None,
+    };
     let wanted = script::Update {
         phase: args.phase,
         gate_result: args.gate_result,

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use serde::Serialize;
 
 use super::change::{self, Change};
 use super::output::{Page, Show, writeln};
-use super::{Answer, CliContext, number, prose, status};
+use super::{Answer, CliContext, number, one_of, prose, status};
 use crate::base::path;
 use crate::lifecycle::gates;
 use crate::project::files::InDir;
@@ -107,8 +107,7 @@ struct Decide {
 /// The phases but the first, which is over when the session starts.
 fn phases() -> impl TypedValueParser<Value = Phase> {
     let phases = Phase::ALL.into_iter().filter(|phase| *phase != Phase::Init);
-    PossibleValuesParser::new(phases.map(Phase::as_str))
-        .try_map(|text| Phase::parse(&text).ok_or("no phase"))
+    one_of(phases.map(Phase::as_str), Phase::parse)
 }
 
 /// Gives each text of `--input` a flag of its own, `--input=TEXT`. A text may begin

@@ -6,7 +6,7 @@ use std::process::Command;
 use chrono::{DateTime, Utc};
 use regex::Regex;
 use statewarden::base::actor::AgentName;
-use statewarden::systems::agent_flow::deep_dive::{self, Origin, Part, Scope, Stage};
+use statewarden::systems::agent_flow::deep_dive::{self, Origin, Part, Stage};
 use statewarden::systems::agent_flow::gates::{Seen, on_completion, on_start};
 use statewarden::systems::agent_flow::script::{DeepDive, Init, init};
 use statewarden::systems::agent_flow::state::Mode;
@@ -149,8 +149,7 @@ fn the_log_is_read_as_the_analysis_does() {
 
 #[test]
 fn a_finished_deep_dive_is_detected() {
-    let scope = Scope::Focused("src".to_owned());
-    let text = deep_dive::init(&scope, Origin::New, now());
+    let text = deep_dive::init(Some("src"), Origin::New, now());
     assert_eq!(
         (key(&text, "phase"), key(&text, "scope")),
         ("initializing".into(), "focused".into())

@@ -1,8 +1,9 @@
 //! A stand-in for Agent Flow's update scripts, and `flow update` beside it.
 
 use chrono::{DateTime, Utc};
-use statewarden::systems::agent_flow::script::{GroupPart, Update, parse_gate_result, update};
+use statewarden::systems::agent_flow::script::{GroupPart, Update, update};
 use statewarden::systems::agent_flow::state::Phase;
+use statewarden::systems::workflow::GateStatus;
 
 pub(crate) fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default()
@@ -108,7 +109,7 @@ pub(crate) fn flow_update(text: &str, call: Call) -> String {
         gate_result: call
             .gate
             .filter(|gate| !gate.is_empty())
-            .map(|gate| parse_gate_result(gate).unwrap()),
+            .map(|gate| GateStatus::parse(gate).unwrap()),
         iteration: call.iteration,
         group: call
             .teammate

@@ -12,35 +12,6 @@ use crate::base::string_enum::string_enum;
 use crate::formats::front_matter;
 use crate::formats::yaml::{self, Change};
 
-/// What is explored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
-    Full,
-    /// One path, relative to the project root.
-    Focused(String),
-}
-
-impl Scope {
-    /// From the flags `--scope` and `--focus-path`.
-    ///
-    /// # Errors
-    /// An unknown scope, a focus without its path, a path without a focus.
-    pub fn parse(scope: &str, focus_path: Option<&str>) -> Result<Self, String> {
-        match (
-            scope,
-            focus_path.map(str::trim).filter(|path| !path.is_empty()),
-        ) {
-            ("full", None) => Ok(Self::Full),
-            ("full", Some(_)) => Err("`--focus-path` goes with `--scope focused` only".to_owned()),
-            ("focused", Some(path)) => Ok(Self::Focused(yaml::one_line(path))),
-            ("focused", None) => Err("`--scope focused` needs `--focus-path PATH`".to_owned()),
-            _ => Err(format!(
-                "unknown scope `{scope}`; write `full` or `focused`"
-            )),
-        }
-    }
-}
-
 /// Whether a new file replaces one of which a copy is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -126,12 +97,14 @@ pub fn backup_names(now: DateTime<Utc>) -> impl Iterator<Item = String> {
     })
 }
 
-/// The text of a new file.
-pub fn init(scope: &Scope, origin: Origin, now: DateTime<Utc>) -> String {
+/// The text of a new file. `focus` is the one path to be explored, relative to the project's
+/// root; without it all is.
+pub fn init(focus: Option<&str>, origin: Origin, now: DateTime<Utc>) -> String {
     let at = clock::seconds(now);
-    let (scope, focus) = match scope {
-        Scope::Full => ("full", None),
-        Scope::Focused(path) => ("focused", Some(path.as_str())),
+    let focus = focus.map(yaml::one_line);
+    let (scope, focus) = match focus.as_deref() {
+        None => ("full", None),
+        focus => ("focused", focus),
     };
     let focus_yaml = focus.map_or("null".to_owned(), yaml::quote);
     let mut text = format!(
@@ -278,26 +251,8 @@ mod tests {
     }
 
     #[test]
-    fn scopes_are_validated() {
-        assert_eq!(Scope::parse("full", None), Ok(Scope::Full));
-        assert_eq!(
-            Scope::parse("focused", Some("src/a")),
-            Ok(Scope::Focused("src/a".to_owned()))
-        );
-        for (scope, path, part) in [
-            ("full", Some("x"), "goes with `--scope focused` only"),
-            ("focused", None, "needs `--focus-path PATH`"),
-            ("focused", Some(" "), "needs `--focus-path PATH`"),
-            ("half", None, "unknown scope `half`"),
-        ] {
-            let why = Scope::parse(scope, path).unwrap_err();
-            assert!(why.contains(part), "{scope} {path:?}: {why}");
-        }
-    }
-
-    #[test]
     fn a_new_file_is_the_original_without_its_inner_fence() {
-        let text = init(&Scope::Full, Origin::New, now());
+        let text = init(None, Origin::New, now());
         let original = include_str!("../../../tests/fixtures/agent-flow/20-deep-dive-init-full.md");
         let front = |text: &str| front_matter::split(text).unwrap().front.replace('"', "");
         assert_eq!(front(&text), front(original));
@@ -317,8 +272,7 @@ mod tests {
 
     #[test]
     fn compiling_keeps_what_is_not_given() {
-        let scope = Scope::Focused("src/\"a\"".to_owned());
-        let text = init(&scope, Origin::Refresh, now());
+        let text = init(Some("src/\"a\""), Origin::Refresh, now());
         let conventions = "a\n---\nphase: exploring\n## Naming\nb";
         let first = [
             (Part::TechStack, "Rust"),
@@ -394,7 +348,7 @@ mod tests {
     fn every_section_gets_its_own_content() {
         let texts = ["o", "a", "c", "p", "q", "n"];
         let texts: Vec<_> = sections().zip(texts).collect();
-        let new = init(&Scope::Full, Origin::New, now());
+        let new = init(None, Origin::New, now());
         let text = compile(&new, &texts, Stage::InProgress, now()).unwrap();
         let again = compile(&text, &[], Stage::InProgress, now()).unwrap();
         let body = "\n## Repository Overview\no\n\n## Architecture Map\na\n\n## Conventions\nc\n\n## Anti-Patterns (DO NOT)\np\n\n## Key Files Quick Reference\nq\n\n## Agent Notes\nn\n\n## Compilation Log\n";

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use super::deep_dive::Context;
 use super::draft::{Draft, group_outcome};
 use super::log;
-use super::state::{FlowState, GROUP, Mode, Phase};
+use super::state::{FlowState, Mode, Phase};
 use super::verdict::Verdict;
 use crate::base::clock;
 use crate::formats::yaml::quote;
@@ -112,57 +112,6 @@ pub enum GroupPart {
     Merge,
 }
 
-impl GroupPart {
-    /// From the flags `--parallel-group`, `--teammate` and `--merge-parallel`.
-    ///
-    /// # Errors
-    /// Unknown names and combinations that contradict each other.
-    pub fn parse(
-        group: Option<&str>,
-        teammate: Option<&str>,
-        merge: Option<Self>,
-    ) -> Result<Option<Self>, String> {
-        if let Some(name) = group.filter(|name| *name != GROUP) {
-            return Err(format!(
-                "unknown parallel group `{name}`; the only one is `{GROUP}`"
-            ));
-        }
-        let member = match teammate {
-            None => None,
-            Some("review") => Some(Phase::Review),
-            Some("verification") => Some(Phase::Verification),
-            Some(name) => {
-                return Err(format!(
-                    "unknown teammate `{name}`; write `review` or `verification`"
-                ));
-            }
-        };
-        match (group, member, merge) {
-            (_, Some(_), Some(_)) => {
-                Err("`--teammate` and `--merge-parallel` exclude each other".to_owned())
-            }
-            (None, Some(_), None) => Err(format!("`--teammate` needs `--parallel-group {GROUP}`")),
-            (_, None, Some(merge)) => Ok(Some(merge)),
-            (Some(_), Some(member), None) => Ok(Some(Self::Member(member))),
-            (Some(_), None, None) => Ok(Some(Self::Whole)),
-            (None, None, None) => Ok(None),
-        }
-    }
-}
-
-/// The value of `--gate-result`.
-///
-/// # Errors
-/// Names the results there are.
-pub fn parse_gate_result(text: &str) -> Result<GateStatus, String> {
-    use GateStatus::{Failed, InProgress, Passed, Pending, Skipped};
-    GateStatus::parse(text).ok_or_else(|| {
-        let known = [Passed, Failed, Skipped, InProgress, Pending].map(GateStatus::as_str);
-        let known = known.join(", ");
-        format!("unknown gate result `{text}`; write one of {known}")
-    })
-}
-
 /// The arguments of `flow update`, each of them optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
@@ -234,11 +183,6 @@ fn check_flags(update: &Update, state: &FlowState) -> Result<(), String> {
     if *update == Update::default() {
         return fail(
             "nothing to update; pass `--phase`, `--gate-result`, `--message` or another flag",
-        );
-    }
-    if update.complete && update.group.is_some() {
-        return fail(
-            "`--complete` closes the whole run; leave out the flags of the parallel group",
         );
     }
     if update.complete && update.phase.is_some_and(|phase| phase != Phase::Complete) {
