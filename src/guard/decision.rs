@@ -13,7 +13,6 @@ use crate::guard::content::{self, Content};
 use crate::guard::removal::removal_rules;
 use crate::guard::suggestion::with_way_on;
 use crate::host::event::Tool;
-use crate::settings::model::SettingKey;
 use crate::systems::system::Note;
 
 /// The way a call reaches the disk.
@@ -396,12 +395,7 @@ pub(crate) fn wrong_writer(
         }
     };
     // Elsewhere the owners are plain names.
-    let has_roles = claim
-        .governed
-        .system
-        .info()
-        .own_keys
-        .contains(&SettingKey::Roles);
+    let has_roles = claim.governed.system.info().own_keys.contains(&"roles");
     let by_role = matches!(writer, Writer::Roles(..)) && has_roles;
     let hint = match (by_role, role) {
         (true, Some(role)) => format!("that is a role transgression of a {role}; {REPORT}"),

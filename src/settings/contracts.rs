@@ -41,20 +41,16 @@ pub fn as_json(text: &str) -> Option<String> {
     (ContractFile::parse(&json) == Ok(contract)).then_some(json)
 }
 
-/// A key by which a contract would do more than guard.
-fn key_of_settings(system: &SystemFile) -> Option<&'static str> {
-    let keys = [
-        ("enabled", system.enabled.is_some()),
-        ("mode", system.mode.is_some()),
-        ("contract", system.contract.is_some()),
-        ("extra_names", system.extra_names.is_some()),
-        ("extra_globs", system.extra_globs.is_some()),
-        ("roots", system.roots.is_some()),
-        ("roles", system.roles.is_some()),
-    ];
-    let mut given = keys.into_iter().filter(|(_, is_given)| *is_given);
-    given.next().map(|(key, _)| key)
-}
+/// The keys by which a contract would do more than guard.
+const OF_SETTINGS: [&str; 7] = [
+    "enabled",
+    "mode",
+    "contract",
+    "extra_names",
+    "extra_globs",
+    "roots",
+    "roles",
+];
 
 /// Reads the systems of all contracts, and says in `left_out` what counts for nothing.
 pub(super) fn read(
@@ -91,7 +87,7 @@ fn may_add(
     brought: &Brought,
     known: &[KnownSystem],
 ) -> Result<(), String> {
-    if let Some(key) = key_of_settings(system) {
+    if let Some(key) = system.keys().find(|key| OF_SETTINGS.contains(key)) {
         return Err(format!("only settings can say `{key}`"));
     }
     if known.iter().any(|known| known.id == id) {

@@ -98,6 +98,19 @@ impl SystemFile {
         rules.try_for_each(|(_, rule)| rule.stand_in(dir))
     }
 
+    /// The keys that the file gives.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> {
+        macro_rules! given {
+            ($($name:ident)*) => { [$((stringify!($name), self.$name.is_some())),*] };
+        }
+        let all = given!(
+            enabled mode contract extra_names extra_globs subdirectories roots roles programs site
+            open long_lived canonical patterns ephemeral owners content gates
+        );
+        let given = all.into_iter().filter(|(_, is_given)| *is_given);
+        given.map(|(key, _)| key)
+    }
+
     /// Whether the file itself switches the system on: it says so, or declares it.
     pub(crate) fn is_switched_on(&self) -> bool {
         self.enabled.unwrap_or(self.site.is_some())

@@ -9,9 +9,7 @@ use crate::contract::glob::Pattern;
 use crate::settings::contracts;
 use crate::settings::file::{EvidenceFile, File, SystemFile, Words};
 use crate::settings::gates::gates;
-use crate::settings::model::{
-    Declared, KnownSystem, Owner, SettingKey, Settings, SystemSettings, Undo,
-};
+use crate::settings::model::{Declared, KnownSystem, Owner, Settings, SystemSettings, Undo};
 use crate::settings::names::{Root, glob, globs, names, programs, relative, roles};
 
 /// Where a settings file stands, weakest first.
@@ -349,8 +347,7 @@ pub(super) fn system_settings(
 
 /// Refuses keys that would be without effect for the system.
 fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), String> {
-    let built_in = known.iter().find(|system| system.id == id);
-    let is_built_in = built_in.is_some();
+    let is_built_in = known.iter().any(|system| system.id == id);
     let is_word = id.starts_with(|c: char| c.is_ascii_lowercase())
         && id
             .bytes()
@@ -358,38 +355,25 @@ fn check_keys(id: &str, file: &SystemFile, known: &[KnownSystem]) -> Result<(), 
     if !is_word {
         return Err("a system's id is lower-case letters, digits and `-`".to_owned());
     }
-    for (name, key, given) in [
-        ("contract", SettingKey::Contract, file.contract.is_some()),
-        ("roots", SettingKey::Roots, file.roots.is_some()),
-        ("roles", SettingKey::Roles, file.roles.is_some()),
-    ] {
+    for key in file.keys() {
         let has = |system: &&KnownSystem| system.keys.contains(&key);
-        if given && !built_in.as_ref().is_some_and(has) {
-            let all = known.iter().filter(has);
-            let ids: Vec<&str> = all.map(|system| system.id).collect();
-            return Err(format!("`{name}` is for `{}` only", ids.join("`, `")));
+        let all: Vec<&str> = known.iter().filter(has).map(|system| system.id).collect();
+        if !all.is_empty() && !all.contains(&id) {
+            return Err(format!("`{key}` is for `{}` only", all.join("`, `")));
+        }
+        let instead = match key {
+            "canonical" => "; use `extra_names`",
+            "patterns" => "; use `extra_globs`",
+            "site" | "open" | "long_lived" | "ephemeral" | "owners" | "content" | "gates" => {
+                " only"
+            }
+            _ => continue,
+        };
+        if is_built_in {
+            return Err(format!("`{key}` is for new systems{instead}"));
         }
     }
-    let for_new_ones = [
-        ("site", file.site.is_some()),
-        ("open", file.open.is_some()),
-        ("long_lived", file.long_lived.is_some()),
-        ("canonical", file.canonical.is_some()),
-        ("patterns", file.patterns.is_some()),
-        ("ephemeral", file.ephemeral.is_some()),
-        ("owners", file.owners.is_some()),
-        ("content", file.content.is_some()),
-        ("gates", file.gates.is_some()),
-    ];
-    let mut given = for_new_ones.iter().filter(|(_, is_given)| *is_given);
-    match given.next().filter(|_| is_built_in) {
-        Some(("canonical", _)) => {
-            Err("`canonical` is for new systems; use `extra_names`".to_owned())
-        }
-        Some(("patterns", _)) => Err("`patterns` is for new systems; use `extra_globs`".to_owned()),
-        Some((key, _)) => Err(format!("`{key}` is for new systems only")),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn declared(file: &SystemFile) -> Result<Option<Declared>, String> {

@@ -20,23 +20,12 @@ use crate::settings::merge::{self, Resolved, Source};
 /// The roles of the group files.
 pub const ROLES: [&str; 5] = ["architect", "developer", "e2e-tester", "reviewer", "tester"];
 
-/// A key of a system's settings that not every system has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettingKey {
-    /// Which edition of the contract holds.
-    Contract,
-    /// Directories that are sites.
-    Roots,
-    /// Which agents play which role.
-    Roles,
-}
-
 /// A built-in system, as far as the settings are concerned.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownSystem {
     pub id: &'static str,
     /// The keys it has beside those that all systems have.
-    pub keys: &'static [SettingKey],
+    pub keys: &'static [&'static str],
     /// Where its sites lie, as globs.
     pub sites: &'static [&'static str],
 }

@@ -18,7 +18,6 @@ use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{
     AtReset, Contract, Dir, DirKind, Editions, List, Role, Row, Sweep, Writer,
 };
-use crate::settings::model::SettingKey;
 use crate::systems::system::{
     AgentEvent, ContentError, Effects, FileOutcome, Files, Info, MissingArtifact, Note, Place,
     System, View, split_site,
@@ -170,7 +169,7 @@ fn check_workflow(text: &str) -> Result<(), String> {
 }
 
 static INFO: Info<'static> = Info {
-    own_keys: &[SettingKey::Contract],
+    own_keys: &["contract"],
     programs: &["devt-tools", "devt-tools.cjs"],
     gate_dir: Some(".devt/state"),
     pid_lock: Some(".lock"),

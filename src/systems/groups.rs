@@ -14,7 +14,6 @@ use self::tasks::has_numbered_groups;
 use crate::base::actor::AgentName;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Others, Role, Row, Writer};
-use crate::settings::model::SettingKey;
 use crate::systems::system::{
     AgentEvent, ContentError, Effects, FileOutcome, Files, Info, MissingArtifact, Note, Place,
     Retention, System, View, below, split_site,
@@ -191,7 +190,7 @@ fn at_root<'p>(path: &'p str, view: &dyn View) -> Option<Place<'p>> {
 }
 
 static INFO: Info<'static> = Info {
-    own_keys: &[SettingKey::Roots, SettingKey::Roles],
+    own_keys: &["roots", "roles"],
     upkeep: Retention::Work,
     programs: &["openspec"],
     root_file: Some(TASKS),

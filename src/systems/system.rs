@@ -14,7 +14,7 @@ pub use self::agent_event::{
 use crate::base::actor::AgentName;
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Name, Row, Writer};
-use crate::settings::model::{KnownSystem, SettingKey};
+use crate::settings::model::KnownSystem;
 pub use crate::systems::files::Files;
 use crate::systems::workflow::Workflow;
 use crate::systems::{agent_flow, agentmux, devt, groups, own, session};
@@ -91,7 +91,7 @@ pub struct Info<'a> {
     /// The programs whose changes are the system's own, by their names.
     pub programs: &'static [&'static str],
     /// The keys of its settings that only some systems have.
-    pub own_keys: &'static [SettingKey],
+    pub own_keys: &'static [&'static str],
     /// Whose the files of its sites are.
     pub upkeep: Retention,
     /// What the judgement of a new text asks of the present one. A text that is
