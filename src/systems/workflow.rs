@@ -79,7 +79,7 @@ impl Gate {
 }
 
 /// The state of one run of one system, as `status` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Workflow {
     pub system: String,
     /// Where it was read from, relative to the project root.
@@ -95,6 +95,17 @@ pub struct Workflow {
     /// What the log holds of earlier runs in the same file says nothing of this one.
     #[serde(skip)]
     pub started_at: Option<String>,
+}
+
+impl Workflow {
+    /// One of which nothing is known yet.
+    pub fn new(system: &str, file: &str) -> Self {
+        Self {
+            system: system.to_owned(),
+            file: file.to_owned(),
+            ..Self::default()
+        }
+    }
 }
 
 /// One gate that went from one status to another.

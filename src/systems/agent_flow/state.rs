@@ -320,8 +320,6 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
     let counts = |gate: &Gate| state.mode != Mode::Sequential || gate.name != GROUP;
     let times = state.gates.iter().filter_map(|gate| gate.timestamp.clone());
     Ok(Workflow {
-        system: super::ID.to_owned(),
-        file: file.to_owned(),
         active: state.active,
         phase: state.phase.map(|phase| phase.to_string()),
         iteration: state.iteration,
@@ -335,6 +333,7 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
             .cloned()
             .collect(),
         started_at: state.started_at,
+        ..Workflow::new(super::ID, file)
     })
 }
 
@@ -350,16 +349,12 @@ fn deep_dive_workflow(value: &Value, file: &str) -> Workflow {
         None => "the main thread marks the deep dive complete".to_owned(),
     };
     Workflow {
-        system: super::ID.to_owned(),
-        file: file.to_owned(),
         active: !is_complete,
         phase,
-        iteration: None,
-        max_iterations: None,
         gates,
         next,
         updated_at: yaml::text(value, &["generated"]),
-        started_at: None,
+        ..Workflow::new(super::ID, file)
     }
 }
 

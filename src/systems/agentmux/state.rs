@@ -235,16 +235,13 @@ pub fn read_workflow(
         format!("AgentMux is in phase `{resume}`; its orchestrator moves on")
     };
     Ok(Workflow {
-        system: super::ID.to_owned(),
-        file: file.to_owned(),
         active: !failed && !approved,
         iteration: state.get("review_iteration").and_then(Value::as_u64),
-        max_iterations: None,
         gates: gates.collect(),
         next,
         updated_at: string("updated_at"),
         phase,
-        started_at: None,
+        ..Workflow::new(super::ID, file)
     })
 }
 

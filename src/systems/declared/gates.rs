@@ -354,16 +354,13 @@ impl<'s> Gates<'s> {
         let begun = state.gates.iter().find(is_begun);
         let current = begun.or_else(|| state.gates.iter().find(is_open));
         Ok(Workflow {
-            system: self.id.to_owned(),
-            file: self.file(),
             active: state.is_active(),
             phase: current.map(|gate| gate.name.clone()),
-            iteration: None,
-            max_iterations: None,
             next: self.next(&state, current),
             gates: state.gates,
             updated_at: state.updated_at,
             started_at: state.started_at,
+            ..Workflow::new(self.id, &self.file())
         })
     }
 

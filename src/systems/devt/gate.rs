@@ -160,16 +160,14 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
     let status = status.map_or(GateStatus::Pending, gate_status);
     let gates = phase.iter().map(|phase| Gate::new(phase, status));
     Workflow {
-        system: super::ID.to_owned(),
-        file: file.to_owned(),
         active,
         gates: gates.collect(),
         phase,
         iteration: fields.number("iteration"),
-        max_iterations: None,
         next,
         updated_at: field("last_session").or_else(|| field("created_at")),
         started_at: field("created_at"),
+        ..Workflow::new(super::ID, file)
     }
 }
 

@@ -172,15 +172,12 @@ pub fn workflow(change: &Change, site: &str) -> Workflow {
         .iter()
         .find(|group| group.state != GroupState::GroupDone);
     Workflow {
-        system: super::ID.to_owned(),
-        file: path::below(site, super::TASKS),
         active: (open.is_some() || ungrouped.is_some())
             && groups
                 .iter()
                 .any(|group| group.state != GroupState::Pending),
         phase: open.map(|group| format!("group {}", group.group)),
         iteration: open.and_then(|group| group.round).map(u64::from),
-        max_iterations: None,
         gates: gates.collect(),
         next: match (open, ungrouped) {
             (Some(group), _) => group.next.clone(),
@@ -190,8 +187,7 @@ pub fn workflow(change: &Change, site: &str) -> Workflow {
             (None, Some(why)) => format!("every group is done, the change is not: {why}"),
             (None, None) => "every group is done; archive the change".to_owned(),
         },
-        updated_at: None,
-        started_at: None,
+        ..Workflow::new(super::ID, &path::below(site, super::TASKS))
     }
 }
 

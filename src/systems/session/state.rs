@@ -190,18 +190,14 @@ pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
         ..Gate::new(phase.phase.as_str(), phase.gate_status())
     });
     Ok(Workflow {
-        system: super::ID.to_owned(),
-        file: file.to_owned(),
         active: state.unfinished().is_some(),
         phase: state
             .unfinished()
             .map(|phase| phase.phase.as_str().to_owned()),
-        iteration: None,
-        max_iterations: None,
         gates: gates.collect(),
         next: next_step(&state),
         updated_at: Some(state.updated_at.text.clone()),
-        started_at: None,
+        ..Workflow::new(super::ID, file)
     })
 }
 
