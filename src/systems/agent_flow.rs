@@ -74,13 +74,13 @@ impl System for AgentFlow {
         let outcomes = match *moment {
             AgentEvent::AgentStart { agent } => {
                 let begin = |_: &str, text: &str| gates::on_start(text, agent, now);
-                chosen(files, agent, gates::RunEvent::Start, &begin)
+                chosen(files, agent, gates::may_start, &begin)
             }
             AgentEvent::AgentEnd { agent, reply } => {
                 let end = |name: &str, text: &str| {
                     gates::on_completion(text, agent, reply, &seen(files, name), now)
                 };
-                chosen(files, agent, gates::RunEvent::Completion, &end)
+                chosen(files, agent, gates::standing, &end)
             }
             // The verdict that is still out may send the work back.
             AgentEvent::TurnEnd { running } if running.iter().any(has_gate) => Vec::new(),
@@ -257,27 +257,32 @@ fn active(mut runs: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> 
     runs
 }
 
-/// Applies a moment to the one run that it belongs to.
-fn chosen(
+/// Applies a moment to the one run that it belongs to, by how it stands to the phases where
+/// several are active.
+fn chosen<S>(
     files: &dyn Files,
     agent: &AgentName,
-    moment: gates::RunEvent,
+    standing: fn(&FlowState, state::Agent) -> Result<S, String>,
     apply: &dyn Fn(&str, &str) -> Outcome,
 ) -> Vec<FileOutcome> {
     let runs = present(files, &RUNS);
-    let owns_gate = has_gate(agent);
-    if let ([(name, text)], true) = (runs.as_slice(), owns_gate) {
+    let owner = state::Agent::of(agent);
+    if let ([(name, text)], Some(_)) = (runs.as_slice(), owner) {
         // There is nothing to choose, and a run that is over takes no change.
         return vec![FileOutcome::new(name, apply(name, text))];
     }
     // An agent with a gate that runs beside a finished run.
-    let finished = runs.first().filter(|_| owns_gate);
+    let finished = runs.first().filter(|_| owner.is_some());
     let finished = finished.map(|(name, _)| FileOutcome::new(name, Err(INACTIVE.to_owned())));
     let mut runs = active(runs);
     match runs.len() {
         0 => return finished.into_iter().collect(),
         1 => {}
-        _ => runs.retain(|(_, text)| gates::fits(text, agent, moment)),
+        _ => runs.retain(|(_, text)| {
+            let state = FlowState::read(text).ok();
+            let fits = |(state, agent)| standing(&state, agent).is_ok();
+            state.zip(owner).is_some_and(fits)
+        }),
     }
     if let [(name, text)] = runs.as_slice() {
         return vec![FileOutcome::new(name, apply(name, text))];

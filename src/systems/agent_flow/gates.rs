@@ -20,13 +20,6 @@ const ORCHESTRATOR: &str = "Orchestrator";
 const ABORTED: &str = "Aborted: max iterations reached";
 const COMPLETED: &str = "All phases completed successfully";
 
-/// What an agent just did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunEvent {
-    Start,
-    Completion,
-}
-
 /// What was seen besides an agent's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
@@ -52,29 +45,16 @@ fn proof_of(verdict: Verdict, evidence: &str, seen: &Seen) -> (Vec<Proof>, Optio
     }
 }
 
-/// Whether an event of this agent belongs to the run in this file; decides
-/// between the two files when both hold an active run.
-pub fn fits(text: &str, agent: &AgentName, moment: RunEvent) -> bool {
-    let state = FlowState::read(text).ok().filter(|state| state.active);
-    let (Some(state), Some(agent)) = (state, Agent::of(agent)) else {
-        return false;
-    };
-    match moment {
-        RunEvent::Start => may_start(&state, agent).is_ok(),
-        RunEvent::Completion => standing(&state, agent).is_ok(),
-    }
-}
-
 /// How a completion stands to the phase of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+pub(super) enum Standing {
     Current,
     /// The script has moved the phase on and left the member's gate open, as
     /// the original team script does.
     Overtaken,
 }
 
-fn standing(state: &FlowState, agent: Agent) -> Result<Standing, String> {
+pub(super) fn standing(state: &FlowState, agent: Agent) -> Result<Standing, String> {
     let own = agent.phase(state.mode);
     let phase = state
         .phase
@@ -159,14 +139,14 @@ pub fn on_completion(
 
 /// What the start of an agent means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entrance {
+pub(super) enum Entrance {
     /// Its phase begins, or goes on.
     Next,
     /// Loid takes up work that was sent back.
     Again,
 }
 
-fn may_start(state: &FlowState, agent: Agent) -> Result<Entrance, String> {
+pub(super) fn may_start(state: &FlowState, agent: Agent) -> Result<Entrance, String> {
     if agent == Agent::Loid && state.is_sent_back() {
         return Ok(Entrance::Again);
     }

@@ -352,17 +352,14 @@ fn a_completion_after_loid_took_over_is_late() {
 
 #[test]
 fn an_event_belongs_to_the_file_whose_phase_fits() {
-    let fit = |text: &str, agent, moment| fits(text, &name(agent), moment);
-    assert!(fit(SINGLE, "Riko", RunEvent::Completion) && fit(SINGLE, "Riko", RunEvent::Start));
-    assert!(!fit(SINGLE, "Senku", RunEvent::Start) && !fit(SINGLE, "Loid", RunEvent::Completion));
-    assert!(fit(REVIEW, "Lawliet", RunEvent::Start) && !fit(SINGLE, "Lawliet", RunEvent::Start));
-    assert!(fit(TEAM, "Alphonse", RunEvent::Start) && !fit(REVIEW, "Alphonse", RunEvent::Start));
-    assert!(!fit(
-        &SINGLE.replace("active: true", "active: no"),
-        "Riko",
-        RunEvent::Start
-    ));
-    assert!(!fit(SINGLE, "Explore", RunEvent::Start) && !fit("", "Riko", RunEvent::Start));
+    use Agent::{Alphonse, Lawliet, Loid, Riko, Senku};
+    let state = |text: &str| FlowState::read(text).unwrap();
+    let starts = |text: &str, agent| may_start(&state(text), agent).is_ok();
+    let ends = |text: &str, agent| standing(&state(text), agent).is_ok();
+    assert!(ends(SINGLE, Riko) && starts(SINGLE, Riko));
+    assert!(!starts(SINGLE, Senku) && !ends(SINGLE, Loid));
+    assert!(starts(REVIEW, Lawliet) && !starts(SINGLE, Lawliet));
+    assert!(starts(TEAM, Alphonse) && !starts(REVIEW, Alphonse));
 }
 
 #[test]
