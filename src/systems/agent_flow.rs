@@ -21,8 +21,8 @@ use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::settings::model::EvidenceMode;
 use crate::systems::system::{
-    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Note, Place, System,
-    View, split_site,
+    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Judgement, Place,
+    System, View, split_site,
 };
 use crate::systems::workflow::{Outcome, Proof, Workflow};
 
@@ -56,18 +56,12 @@ impl System for AgentFlow {
         FileKind::parse(entry).is_some()
     }
 
-    fn check_content(
-        &self,
-        Place { entry, .. }: Place<'_>,
-        text: &str,
-        _present: Option<&str>,
-    ) -> Result<Vec<Note>, ContentError> {
-        match FileKind::parse(entry) {
-            None => Ok(Vec::new()),
-            Some(file) => content::check_content(text, file)
-                .map(|()| Vec::new())
-                .map_err(ContentError::malformed),
-        }
+    fn check_content(&self, at: Place<'_>, text: &str, _present: Option<&str>) -> Judgement {
+        let file = FileKind::parse(at.entry);
+        let checked = file.map_or(Ok(()), |file| content::check_content(text, file));
+        checked
+            .map_err(ContentError::malformed)
+            .map(|()| Vec::new())
     }
 
     fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {

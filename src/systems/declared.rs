@@ -13,7 +13,8 @@ use crate::contract::glob::Pattern;
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
 use crate::settings::model::{Declared, Owner, Settings};
 use crate::systems::system::{
-    AgentEvent, ClosedGate, ContentError, Effects, Files, Info, Note, Place, System, View, place_at,
+    AgentEvent, ClosedGate, ContentError, Effects, Files, Info, Judgement, Place, System, View,
+    place_at,
 };
 use crate::systems::workflow::Workflow;
 
@@ -106,14 +107,9 @@ impl System for DeclaredSystem<'_> {
         self.declared.content_of(entry).is_some()
     }
 
-    fn check_content(
-        &self,
-        Place { entry, .. }: Place<'_>,
-        text: &str,
-        _present: Option<&str>,
-    ) -> Result<Vec<Note>, ContentError> {
-        match self.declared.content_of(entry) {
-            Some(rule) => content::check(rule, entry, text).map_err(ContentError::malformed),
+    fn check_content(&self, at: Place<'_>, text: &str, _present: Option<&str>) -> Judgement {
+        match self.declared.content_of(at.entry) {
+            Some(rule) => content::check(rule, at.entry, text).map_err(ContentError::malformed),
             None => Ok(Vec::new()),
         }
     }

@@ -19,8 +19,8 @@ use crate::contract::table::{
     AtReset, Contract, Dir, DirKind, Editions, List, Role, Row, Sweep, Writer,
 };
 use crate::systems::system::{
-    AgentEvent, ContentError, Effects, FileOutcome, Files, Info, MissingArtifact, Note, Place,
-    System, View, split_site,
+    AgentEvent, ContentError, Effects, FileOutcome, Files, Info, Judgement, MissingArtifact, Note,
+    Place, System, View, split_site,
 };
 use crate::systems::workflow::Workflow;
 
@@ -48,21 +48,14 @@ impl System for Devt {
             || sidecar::status_enum(entry).is_some()
     }
 
-    fn check_content(
-        &self,
-        Place { entry, .. }: Place<'_>,
-        text: &str,
-        _present: Option<&str>,
-    ) -> Result<Vec<Note>, ContentError> {
-        let notes = if entry == "workflow.yaml" {
-            check_workflow(text).map(|()| Vec::new())
-        } else if sidecar::is_sidecar(entry) {
-            let missing = sidecar::check_sidecar(entry, text);
-            missing.map(|missing| missing.into_iter().map(Note::Remark).collect())
-        } else {
-            sidecar::check_status_header(entry, text).map(|()| Vec::new())
+    fn check_content(&self, at: Place<'_>, text: &str, _present: Option<&str>) -> Judgement {
+        let missing = match at.entry {
+            "workflow.yaml" => check_workflow(text).map(|()| Vec::new()),
+            entry if sidecar::is_sidecar(entry) => sidecar::check_sidecar(entry, text),
+            entry => sidecar::check_status_header(entry, text).map(|()| Vec::new()),
         };
-        notes.map_err(ContentError::malformed)
+        let missing = missing.map_err(ContentError::malformed)?.into_iter();
+        Ok(missing.map(Note::Remark).collect())
     }
 
     fn workflow_id(&self, files: &dyn Files) -> Option<String> {

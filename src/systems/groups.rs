@@ -15,7 +15,7 @@ use crate::base::actor::AgentName;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Others, Role, Row, Writer};
 use crate::systems::system::{
-    AgentEvent, ContentError, Effects, FileOutcome, Files, Info, MissingArtifact, Note, Place,
+    AgentEvent, ContentError, Effects, FileOutcome, Files, Info, Judgement, MissingArtifact, Place,
     Retention, System, View, below, split_site,
 };
 use crate::systems::workflow::Workflow;
@@ -77,18 +77,14 @@ impl System for Groups {
         true
     }
 
-    fn check_content(
-        &self,
-        Place { entry, .. }: Place<'_>,
-        text: &str,
-        _present: Option<&str>,
-    ) -> Result<Vec<Note>, ContentError> {
-        let Some(kind) = kind_of(entry) else {
-            return Ok(Vec::new());
+    fn check_content(&self, at: Place<'_>, text: &str, _present: Option<&str>) -> Judgement {
+        let checked = match kind_of(at.entry) {
+            Some(kind) => report::check_report(kind, text),
+            None => Ok(()),
         };
-        report::check_report(kind, text)
-            .map(|()| Vec::new())
+        checked
             .map_err(ContentError::malformed)
+            .map(|()| Vec::new())
     }
 
     /// A finished change moves into `archive/` beside it, under its name with a

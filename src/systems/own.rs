@@ -6,7 +6,7 @@ use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::host::settings_json::{Wiring, is_our_name, keeps_our_entries};
 use crate::systems::system::{
-    ContentError, Info, Note, Place, PriorText, Retention, System, View, split_site,
+    ContentError, Info, Judgement, Place, PriorText, Retention, System, View, split_site,
 };
 
 pub struct Own;
@@ -40,12 +40,7 @@ impl System for Own {
 
     /// Claude Code's settings belong to the user and may be edited, but not so
     /// that this guard falls out of them.
-    fn check_content(
-        &self,
-        _: Place<'_>,
-        text: &str,
-        present: Option<&str>,
-    ) -> Result<Vec<Note>, ContentError> {
+    fn check_content(&self, _: Place<'_>, text: &str, present: Option<&str>) -> Judgement {
         if !keeps_our_entries(present.unwrap_or_default(), text) {
             let why = "the edit would drop statewarden's hooks; keep them, or ask the user to run \
                        `statewarden uninstall`";

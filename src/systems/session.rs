@@ -16,7 +16,7 @@ use crate::contract::denial::DenyCode;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::systems::system::{
-    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Note, Place,
+    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Judgement, Place,
     PriorText, System, View, split_site,
 };
 use crate::systems::workflow::{Proof, Workflow};
@@ -50,12 +50,8 @@ impl System for Session {
         entry == "state.json"
     }
 
-    fn check_content(
-        &self,
-        Place { site, entry }: Place<'_>,
-        text: &str,
-        present: Option<&str>,
-    ) -> Result<Vec<Note>, ContentError> {
+    fn check_content(&self, at: Place<'_>, text: &str, present: Option<&str>) -> Judgement {
+        let Place { site, entry } = at;
         let id = site.rsplit('/').next().unwrap_or_default();
         check::check_file(text, present, id).map_err(|error| match error.code {
             DenyCode::IllegalTransition => {

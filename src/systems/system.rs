@@ -176,12 +176,7 @@ pub trait System: Sync {
     /// # Errors
     /// The file's readers could not parse the text, or its state cannot follow
     /// the present one.
-    fn check_content(
-        &self,
-        _at: Place<'_>,
-        _text: &str,
-        _present: Option<&str>,
-    ) -> Result<Vec<Note>, ContentError> {
+    fn check_content(&self, _at: Place<'_>, _text: &str, _present: Option<&str>) -> Judgement {
         Ok(Vec::new())
     }
 
@@ -228,6 +223,9 @@ pub trait System: Sync {
         Vec::new()
     }
 }
+
+/// What there is to say of a text that may be written, or why it may not.
+pub type Judgement = Result<Vec<Note>, ContentError>;
 
 /// Why a text may not be written, with what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,17 +2,13 @@
 
 use super::state::{Phase, State, Status};
 use crate::formats::brief;
-use crate::systems::system::{ContentError, Note, same_name};
+use crate::systems::system::{ContentError, Judgement, Note, same_name};
 
 /// The same for a text in the directory of the session `id`.
 ///
 /// # Errors
 /// Those of [`check_content`], or the text is of another session.
-pub fn check_file(
-    new_text: &str,
-    present: Option<&str>,
-    id: &str,
-) -> Result<Vec<Note>, ContentError> {
+pub fn check_file(new_text: &str, present: Option<&str>, id: &str) -> Judgement {
     let notes = check_content(new_text, present)?;
     let new = State::parse(new_text).map_err(ContentError::malformed)?;
     if same_name(&new.id, id) {
@@ -30,7 +26,7 @@ pub fn check_file(
 ///
 /// # Errors
 /// The text is malformed or leads from no state, with what to write instead.
-pub fn check_content(new_text: &str, present: Option<&str>) -> Result<Vec<Note>, ContentError> {
+pub fn check_content(new_text: &str, present: Option<&str>) -> Judgement {
     let new = State::parse(new_text).map_err(ContentError::malformed)?;
     coherent(&new).map_err(ContentError::illegal)?;
     let mut notes: Vec<Note> = new.notes.iter().cloned().map(Note::Remark).collect();
