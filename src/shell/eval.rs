@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::args::is_in;
 use super::field::Field;
-use super::state::{Halt, Place, Value, Variables};
+use super::state::{Halt, Place, Value};
 use super::syntax::{
     Command, Job, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
 };
@@ -123,7 +123,6 @@ enum Stream {
 
 pub(super) struct Shell<'a> {
     pub(super) scene: &'a Scene<'a>,
-    pub(super) variables: Variables,
     pub(super) place: Place,
     /// The variables that programs see; `None` for all of them (`set -a`).
     pub(super) exported: Option<HashSet<String>>,
@@ -168,12 +167,12 @@ impl<'a> Shell<'a> {
     pub(super) fn new(scene: &'a Scene<'a>) -> Self {
         let mut shell = Self {
             scene,
-            variables: Variables::default(),
             place: Place {
                 cwd: Some(scene.cwd.to_owned()),
                 left: None,
                 pushed: Vec::new(),
                 positional: Rc::from([]),
+                variables: Rc::default(),
             },
             exported: Some(HashSet::new()),
             functions: HashMap::new(),

@@ -1,7 +1,7 @@
 //! The one state that a command is followed in: variables, directory, parameters. Where
 //! branches part and meet again, what they made different is not known.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::eval::Shell;
@@ -10,40 +10,7 @@ use super::field::{Field, UNKNOWN, join};
 /// What a variable holds: of an array all elements.
 pub(super) type Value = Vec<Field>;
 
-/// Changes are written down, so that a branch can be taken back at the cost of what it changed.
-#[derive(Default)]
-pub(super) struct Variables {
-    by_name: HashMap<String, Value>,
-    journal: Vec<(String, Option<Value>)>,
-}
-
-impl Variables {
-    fn put(&mut self, name: &str, value: Option<Value>) {
-        let before = match value {
-            Some(value) => self.by_name.insert(name.to_owned(), value),
-            None => self.by_name.remove(name),
-        };
-        self.journal.push((name.to_owned(), before));
-    }
-
-    fn roll_back(&mut self, mark: usize) {
-        for (name, before) in self.journal.drain(mark..).rev() {
-            match before {
-                Some(value) => self.by_name.insert(name, value),
-                None => self.by_name.remove(&name),
-            };
-        }
-    }
-
-    /// What the names changed since the mark hold now.
-    fn changed_since(&self, mark: usize) -> HashMap<String, Option<Value>> {
-        let changed = self.journal.iter().skip(mark);
-        let now = |(name, _): &(String, _)| (name.clone(), self.by_name.get(name).cloned());
-        changed.map(now).collect()
-    }
-}
-
-/// What stands beside the variables.
+/// What a subshell cannot change for what stands behind it.
 #[derive(Clone)]
 pub(super) struct Place {
     /// `None` where it is not known.
@@ -51,7 +18,11 @@ pub(super) struct Place {
     pub(super) left: Option<String>,
     pub(super) pushed: Vec<Option<String>>,
     pub(super) positional: Rc<[Field]>,
+    pub(super) variables: Rc<Variables>,
 }
+
+/// Copied where a subshell or a branch changes one.
+type Variables = BTreeMap<Rc<str>, Rc<[Field]>>;
 
 /// Why nothing behind a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,16 +35,15 @@ pub(super) enum Halt {
     Turn,
 }
 
-/// Where a branch led to.
+/// Where a branch led to, and why it went no further.
 pub(super) struct BranchEnd {
     place: Place,
-    changes: HashMap<String, Option<Value>>,
     halted: Option<Halt>,
 }
 
 impl Shell<'_> {
     pub(super) fn variable(&self, name: &str) -> Option<&[Field]> {
-        self.variables.by_name.get(name).map(Vec::as_slice)
+        self.place.variables.get(name).map(|value| &**value)
     }
 
     /// The value of a variable that is no array.
@@ -87,7 +57,18 @@ impl Shell<'_> {
 
     /// Sets a variable, or takes it away.
     pub(super) fn set_value(&mut self, name: &str, value: Option<Value>) {
-        self.variables.put(name, value);
+        let variables = self.own_variables();
+        match value {
+            Some(value) => variables.insert(name.into(), value.into()),
+            None => variables.remove(name),
+        };
+    }
+
+    fn own_variables(&mut self) -> &mut Variables {
+        if Rc::strong_count(&self.place.variables) > 1 {
+            self.spend(self.place.variables.len());
+        }
+        Rc::make_mut(&mut self.place.variables)
     }
 
     pub(super) fn export(&mut self, name: &str) {
@@ -97,14 +78,12 @@ impl Shell<'_> {
 
     /// Takes away what a program that is started does not see.
     pub(super) fn hide_own_variables(&mut self) {
-        let Some(exported) = &self.exported else {
-            return;
-        };
-        let names = self.variables.by_name.keys();
-        let own = names.filter(|name| !exported.contains(*name));
-        let own: Vec<String> = own.cloned().collect();
-        self.spend(own.len());
-        own.iter().for_each(|name| self.set_value(name, None));
+        let exported = self.exported.take();
+        if let Some(names) = &exported {
+            let variables = self.own_variables();
+            variables.retain(|name, _| names.contains(&**name));
+        }
+        self.exported = exported;
     }
 
     pub(super) fn home(&self) -> Field {
@@ -124,9 +103,7 @@ impl Shell<'_> {
     /// Runs what leaves nothing behind in the shell's own state.
     pub(super) fn subshell<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
         let place = self.place.clone();
-        let mark = self.variables.journal.len();
         let result = run(self);
-        self.variables.roll_back(mark);
         self.place = place;
         self.halted = None;
         result
@@ -135,16 +112,13 @@ impl Shell<'_> {
     /// Runs one of several branches and goes back to where they part.
     pub(super) fn branch<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> (BranchEnd, T) {
         let place = self.place.clone();
-        let mark = self.variables.journal.len();
         self.n_branches += 1;
         let result = run(self);
         self.n_branches -= 1;
         let end = BranchEnd {
             place: std::mem::replace(&mut self.place, place),
-            changes: self.variables.changed_since(mark),
             halted: self.halted.take(),
         };
-        self.variables.roll_back(mark);
         (end, result)
     }
 
@@ -159,7 +133,6 @@ impl Shell<'_> {
     pub(super) fn here(&self) -> BranchEnd {
         BranchEnd {
             place: self.place.clone(),
-            changes: HashMap::new(),
             halted: None,
         }
     }
@@ -168,33 +141,32 @@ impl Shell<'_> {
     pub(super) fn meet(&mut self, mut ends: Vec<BranchEnd>) {
         let halted = ends.last().and_then(|end| end.halted);
         ends.retain(|end| end.halted.is_none());
-        let Some(first) = ends.first() else {
+        let mut places = ends.into_iter().map(|end| end.place);
+        let Some(mut place) = places.next() else {
             self.halted = halted;
             return;
         };
-        let mut place = first.place.clone();
-        if ends.iter().any(|end| end.place.cwd != place.cwd) {
-            place.cwd = None;
-        }
-        if ends
-            .iter()
-            .any(|end| end.place.positional != place.positional)
-        {
-            place.positional = Rc::from([]);
-        }
-        let names: BTreeSet<&String> = ends.iter().flat_map(|end| end.changes.keys()).collect();
-        for name in names {
-            let here = self.variables.by_name.get(name).cloned();
-            let mut values = ends
-                .iter()
-                .map(|end| end.changes.get(name).unwrap_or(&here));
-            let first = values.next().cloned().flatten();
-            let value = match values.all(|value| *value == first) {
-                true => first,
-                false => Some(vec![Field::unknown()]),
-            };
-            self.variables.put(name, value);
+        for other in places {
+            if other.cwd != place.cwd {
+                place.cwd = None;
+            }
+            if other.positional != place.positional {
+                place.positional = Rc::from([]);
+            }
+            if !Rc::ptr_eq(&other.variables, &place.variables) {
+                self.spend(other.variables.len() + place.variables.len());
+                forget_different(&mut place.variables, &other.variables);
+            }
         }
         self.place = place;
     }
+}
+
+/// Of a variable that two branches left different, the value is not known.
+fn forget_different(own: &mut Rc<Variables>, other: &Variables) {
+    let names = own.keys().chain(other.keys());
+    let different = names.filter(|name| own.get(*name) != other.get(*name));
+    let unknown = different.map(|name| (name.clone(), [Field::unknown()].into()));
+    let unknown: Vec<_> = unknown.collect();
+    Rc::make_mut(own).extend(unknown);
 }
