@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::args::is_in;
 use super::field::Field;
 use super::state::{Halt, Place, Value};
 use super::syntax::{
     Command, Job, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
 };
 use super::targets::Entry;
-use super::{Analysis, Extent, Limit, Scene};
+use super::{Analysis, Extent, Limit, Scene, readers};
 use crate::base::target::{Act, Target};
 
 /// How much is done for one command: each simple command counts, each word, each 64 bytes.
@@ -326,9 +325,7 @@ impl<'a> Shell<'a> {
                     }
                     let output = match &commands[at + 1..] {
                         [] => self.output,
-                        [next, rest @ ..] if is_filter(next) && !self.reads_names(rest) => {
-                            Output::Unread
-                        }
+                        [next, ..] if is_reader(next) => Output::Unread,
                         _ => Output::Read,
                     };
                     ran = self.printing(output, |shell| {
@@ -341,11 +338,6 @@ impl<'a> Shell<'a> {
         };
         ran.status = ran.status.seen(pipeline.sense);
         ran
-    }
-
-    /// Whether what a filter lets through becomes the arguments of something.
-    fn reads_names(&self, behind: &[Command]) -> bool {
-        self.output == Output::Read || !behind.iter().all(is_filter)
     }
 
     /// Runs something whose output is read, or is not.
@@ -440,11 +432,10 @@ impl<'a> Shell<'a> {
 }
 
 /// A program that reads names only to print some of them, which are not known then.
-fn is_filter(command: &Command) -> bool {
-    const FILTERS: &str = "awk cut egrep fgrep grep head jq less nl rg sort tail tr uniq wc";
+fn is_reader(command: &Command) -> bool {
     let Kind::Simple(simple) = &command.kind else {
         return false;
     };
     let name = simple.words.first().and_then(Word::literal);
-    name.is_some_and(|name| is_in(FILTERS, &name))
+    name.is_some_and(|name| readers::is_reader(&name))
 }

@@ -6,7 +6,6 @@ use super::field::{Field, some_of, to_fields};
 use super::glob::{escape, is_pattern};
 use super::lex::is_name;
 use super::syntax::{List, Parameter, Part, Quoting, Word};
-use crate::base::target::Spelling;
 
 /// A part of a word after its parameters are replaced.
 #[derive(Clone)]
@@ -150,15 +149,6 @@ impl Shell<'_> {
                     pieces.push(Piece::new(Field::unknown(), Origin::Quoted));
                 }
             }
-        }
-        // Which of several lines a filter lets through is not known.
-        let is_one_of_many = |piece: &Piece| {
-            piece.origin == Origin::Quoted
-                && piece.field.spelling == Spelling::Glob { matches: None }
-                && piece.field.text.contains('\n')
-        };
-        for piece in pieces.iter_mut().filter(|piece| is_one_of_many(piece)) {
-            piece.field = Field::unknown();
         }
         pieces
     }

@@ -19,6 +19,9 @@ const OTHER_ACTIONS: &str = "-execdir -okdir -fls -fprint -fprint0 -fprintf";
 const OF_SOME: &str =
     "-amin -atime -cmin -ctime -group -mmin -mtime -newer -newermt -perm -size -user";
 
+/// What asks nothing.
+const IDLE: &str = "( ) ! -not -a -and -delete -depth -mount -print -print0 -prune -true -xdev";
+
 /// What an entry is asked.
 enum Test {
     Name(Glob),
@@ -28,10 +31,14 @@ enum Test {
     IsFile,
     /// Holds for some: times, sizes, owners.
     Some,
-    /// The same for files that are empty.
-    Empty,
     /// Only a run decides, and for few.
     Unknown,
+}
+
+impl Test {
+    fn is_of_names(&self) -> bool {
+        matches!(self, Self::Name(_) | Self::IName(_) | Self::Path(_))
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -61,23 +68,12 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let here = [Field::literal(".")];
     let dirs = if dirs.is_empty() { &here } else { dirs };
     let find = Find::parse(rest);
-    if rest.iter().any(|word| is_in(OTHER_ACTIONS, &word.text)) {
+    let is_open = |(test, _): &(Test, bool)| matches!(test, Test::Some | Test::Unknown);
+    let is_open = find.tests.iter().any(is_open);
+    if is_open || rest.iter().any(|word| is_in(OTHER_ACTIONS, &word.text)) {
         shell.unknown_write();
     }
-    if matches!(find.action, Action::Print) && shell.output == Output::Unread {
-        return Ran::unknown();
-    }
-    let has = |wanted: fn(&(Test, bool)) -> bool| {
-        let mut tests = find.tests.iter().chain(&find.pruned);
-        tests.any(wanted)
-    };
-    let decides_later = has(|(test, _)| matches!(test, Test::Some | Test::Empty | Test::Unknown));
-    if decides_later {
-        shell.unknown_write();
-    }
-    if has(|(test, wanted)| matches!(test, Test::Unknown) && *wanted)
-        && matches!(find.action, Action::Print)
-    {
+    if matches!(find.action, Action::Print) && (is_open || shell.output == Output::Unread) {
         return Ran::unknown();
     }
     let mut found = Vec::new();
@@ -88,7 +84,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
         }
     }
     let mut files = to_fields(found);
-    if decides_later && files.len() > 1 {
+    if is_open && files.len() > 1 {
         files.iter_mut().for_each(|file| *file = some_of(file));
     }
     match find.action {
@@ -102,52 +98,49 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 impl<'f> Find<'f> {
     fn parse(words: &'f [Field]) -> Self {
         let mut find = Self::default();
-        let (mut holds, mut is_choice, mut rest) = (true, false, words);
+        let (mut wanted, mut rest) = (true, words);
         while let Some((word, behind)) = rest.split_first() {
             let value = behind.first().map_or("", |value| value.text.as_str());
             let mut n_values = 1;
-            let mut test = None;
-            match word.text.as_str() {
-                "-name" => test = Some(Test::Name(Glob::new(value))),
-                "-iname" => test = Some(Test::IName(Glob::new(&value.to_lowercase()))),
-                "-path" | "-wholename" => test = Some(Test::Path(Glob::new(value))),
-                "-type" if value == "d" => test = Some(Test::IsDir),
-                "-type" if value == "f" => test = Some(Test::IsFile),
-                option if is_in(OF_SOME, option) => test = Some(Test::Some),
-                "-regex" | "-iregex" => test = Some(Test::Unknown),
-                "-mindepth" => find.min_depth = value.parse().unwrap_or(0),
-                "-maxdepth" => find.max_depth = value.parse().ok(),
+            let test = match word.text.as_str() {
+                "-name" => Some(Test::Name(Glob::new(value))),
+                "-iname" => Some(Test::IName(Glob::new(&value.to_lowercase()))),
+                "-path" | "-wholename" => Some(Test::Path(Glob::new(value))),
+                "-type" if value == "d" => Some(Test::IsDir),
+                "-type" if value == "f" => Some(Test::IsFile),
+                option if is_in(OF_SOME, option) => Some(Test::Some),
+                "-regex" | "-iregex" => Some(Test::Unknown),
+                "-mindepth" => {
+                    find.min_depth = value.parse().unwrap_or(0);
+                    None
+                }
+                "-maxdepth" => {
+                    find.max_depth = value.parse().ok();
+                    None
+                }
                 "-exec" | "-ok" => {
                     let end = behind.iter().position(|word| word.is(";") || word.is("+"));
                     let command = &behind[..end.unwrap_or(behind.len())];
                     n_values = command.len() + 1;
                     find.action = Action::Run(command);
+                    None
+                }
+                "-prune" if value == "-o" => {
+                    find.pruned = std::mem::take(&mut find.tests);
+                    find.pruned.retain(|(test, _)| test.is_of_names());
+                    None
                 }
                 other => {
                     n_values = 0;
-                    match other {
-                        "-empty" => test = Some(Test::Empty),
-                        "-delete" => find.action = Action::Delete,
-                        "-prune" if behind.first().is_some_and(|word| word.is("-o")) => {
-                            find.tests.retain(|(test, _)| !matches!(test, Test::IsDir));
-                            find.pruned = std::mem::take(&mut find.tests);
-                            is_choice = false;
-                            n_values = 1;
-                        }
-                        "-o" | "-or" => is_choice = true,
-                        "(" | ")" => {}
-                        "!" | "-not" | "-print" | "-print0" | "-a" | "-and" | "-prune"
-                        | "-true" | "-depth" | "-xdev" | "-mount" => {}
-                        _ => test = Some(Test::Unknown),
+                    if other == "-delete" {
+                        find.action = Action::Delete;
                     }
+                    (!is_in(IDLE, other)).then_some(Test::Unknown)
                 }
-            }
-            find.tests.extend(test.map(|test| (test, holds)));
-            holds = !matches!(word.text.as_str(), "!" | "-not");
+            };
+            find.tests.extend(test.map(|test| (test, wanted)));
+            wanted = !matches!(word.text.as_str(), "!" | "-not");
             rest = behind.get(n_values..).unwrap_or(&[]);
-        }
-        if is_choice {
-            find.tests.push((Test::Unknown, true));
         }
         find
     }
@@ -190,7 +183,6 @@ fn holds((test, wanted): &(Test, bool), path: &str, is_dir: bool) -> bool {
         Test::IsDir => is_dir == *wanted,
         Test::IsFile => is_dir != *wanted,
         Test::Some => true,
-        Test::Empty => !is_dir,
         Test::Unknown => !*wanted,
     }
 }

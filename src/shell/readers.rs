@@ -3,7 +3,7 @@
 
 use super::args::{Args, Options, is_in};
 use super::eval::{Output, Ran, Shell, Status};
-use super::field::{Field, some_of, to_fields};
+use super::field::{Field, to_fields};
 use super::print;
 
 /// How these end says something about what they read.
@@ -16,22 +16,11 @@ const READERS: &str = "ack ag alias arch base32 base64 bat bc cal chgrp chmod ch
     shopt size sleep ss stat strings stty sum sync sysctl tac tail tokei top tput tr tree tty ulimit umask unalias \
     uname uptime w wait wc whatis whereis who whoami xdg-open yes zcat";
 
-/// What leaves some of the lines that it reads out, nobody knows which.
-const FILTERS: &str = "awk egrep fgrep grep";
-
-/// What a filter lets through of a listing.
-pub(super) fn filtered(shell: &Shell<'_>, name: &str, args: &[Field]) -> Option<Field> {
-    let input = shell.stdin.as_ref()?;
-    match name {
-        "sort" => args.iter().all(Field::is_option).then(|| input.clone()),
-        "head" | "tail" => match n_left(args, input.text.lines().count())? {
-            0 => Some(Field::literal("")),
-            1 => None,
-            _ => Some(some_of(input)),
-        },
-        _ if is_in(FILTERS, name) && leaves_out(name, args) => Some(some_of(input)),
-        _ => None,
-    }
+/// Whether a program only reads what is printed for it, so that nobody acts on its names.
+pub(super) fn is_reader(name: &str) -> bool {
+    [TESTS, READERS, "awk sort uniq"]
+        .iter()
+        .any(|names| is_in(names, name))
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
@@ -48,15 +37,13 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         _ => return None,
     };
     let output = match name {
-        _ if shell.output == Output::Unread => None,
-        "ls" => names_below(shell, args),
-        _ => filtered(shell, name, args),
+        "ls" if shell.output == Output::Read => names_below(shell, args),
+        _ => None,
     };
     Some(Ran { status, output })
 }
 
-/// What `ls` prints of files and of one directory. Before the names its long form has more,
-/// which nothing but a filter takes away again.
+/// What `ls` prints of files and of one directory.
 fn names_below(shell: &mut Shell<'_>, args: &[Field]) -> Option<Field> {
     let own = Args::parse(args, Options::of("IwT", "hide ignore"));
     if own.has("R recursive") {
@@ -80,35 +67,4 @@ fn names_below(shell: &mut Shell<'_>, args: &[Field]) -> Option<Field> {
         None => own.operands.into_iter().cloned().collect(),
     };
     Some(print::joined(&files, '\n').line())
-}
-
-/// Whether a filter reads its input and leaves lines out of it, but for `grep PATTERN`, which
-/// takes out a few: `grep -v PATTERN`, `awk 'NR>1'`.
-fn leaves_out(name: &str, args: &[Field]) -> bool {
-    let own = Args::parse(args, Options::of("efmABC", "regexp file"));
-    let n_patterns = usize::from(own.value("e regexp f file").is_none());
-    match name {
-        "awk" => matches!(own.operands.as_slice(), [program] if !program.text.contains('{')),
-        _ => own.has("v invert-match") && own.operands.len() <= n_patterns,
-    }
-}
-
-/// How many of so many lines `head` or `tail` lets through; `None` where it reads files.
-fn n_left(args: &[Field], n_lines: usize) -> Option<usize> {
-    let own = Args::parse(args, Options::of("nc", "lines bytes"));
-    if !own.operands.is_empty() || own.has("c bytes") {
-        return None;
-    }
-    // `-5`
-    let mut plain = args.iter().filter_map(|arg| arg.text.strip_prefix('-'));
-    let plain = plain.find_map(|n| n.parse().ok());
-    let n = match own.value("n lines").map(|n| n.text.as_str()) {
-        None => plain.unwrap_or(10),
-        Some(n) => match n.strip_prefix('+') {
-            // From this line on.
-            Some(first) => n_lines.saturating_sub(first.parse::<usize>().ok()?.saturating_sub(1)),
-            None => n.trim_start_matches('-').parse().ok()?,
-        },
-    };
-    Some(n.min(n_lines))
 }

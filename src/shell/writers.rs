@@ -3,7 +3,7 @@
 use super::args::{Args, Options, is_in};
 use super::eval::{Ran, Shell};
 use super::field::Field;
-use super::{copy, edit, find, own, readers};
+use super::{copy, edit, find, own};
 use crate::base::target::Act;
 
 /// How a program's arguments become targets.
@@ -114,7 +114,7 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         Rule::Run(run) => run(shell, &parsed),
         Rule::Values(act, names) => {
             shell.report_all(parsed.values(names), act);
-            ran.output = readers::filtered(shell, name, args);
+            ran = Ran::unknown();
             if name != "sort" {
                 shell.unknown_write();
             }
