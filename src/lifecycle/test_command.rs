@@ -29,35 +29,6 @@ const RUNNERS: &[Runner] = &[
     Runner("ctest", ""), Runner("bats", ""), Runner("prove", ""), Runner("bazel", "test"),
 ];
 
-/// Programs that run the command behind them, with the options of theirs that have a
-/// value; `--flag=value` needs none.
-const WRAPPERS: &[(&str, &[&str])] = &[
-    ("bundle exec", &[]),
-    ("command", &[]),
-    ("cross-env", &[]),
-    ("env", &["-u", "-C"]),
-    ("exec", &[]),
-    ("nice", &["-n"]),
-    ("npx", &["-p", "--package"]),
-    ("bunx", &[]),
-    ("pdm run", &[]),
-    ("php", &[]),
-    ("pipenv run", &[]),
-    ("pnpm exec", &[]),
-    ("poetry run", &[]),
-    ("rye run", &[]),
-    ("stdbuf", &[]),
-    ("sudo", &["-u"]),
-    ("time", &[]),
-    ("timeout", &["-k", "-s"]),
-    (
-        "uv run",
-        &["--with", "--python", "-p", "--extra", "--group"],
-    ),
-    ("xvfb-run", &[]),
-    ("yarn exec", &[]),
-];
-
 /// With these a runner tests nothing, or says that it is well when it is not.
 const NOT_A_TEST: &[&str] = &[
     "--build-only",
@@ -162,39 +133,21 @@ fn texts(words: &[String]) -> Vec<&str> {
     words.iter().map(String::as_str).collect()
 }
 
-/// The command behind wrappers and assignments.
-fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
-    while let Some((first, rest)) = words.split_first() {
-        let is_assignment = first.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        });
-        let wrapper = WRAPPERS.iter().find(|(wrapper, _)| {
-            let mut parts = wrapper.split(' ');
-            parts.next() == Some(program(first))
-                && parts.eq(rest.iter().copied().take(wrapper.matches(' ').count()))
-        });
-        match wrapper {
-            _ if is_assignment => words = rest,
-            Some((wrapper, with_value)) => {
-                words = &rest[wrapper.matches(' ').count()..];
-                while let Some(option) = words.first().filter(|word| word.starts_with('-')) {
-                    let n = 1 + usize::from(with_value.contains(option));
-                    words = words.get(n..).unwrap_or_default();
-                }
-                if *wrapper == "timeout" {
-                    words = words.get(1..).unwrap_or_default();
-                }
-            }
-            // `python -m pytest`
-            None if program(first).starts_with("python") => match rest {
-                ["-m", rest @ ..] => return rest,
-                [script, ..] if program(script) == "manage.py" => return rest,
-                _ => return words,
-            },
-            None => return words,
+/// The program that an interpreter runs: `python -m pytest`, `php artisan test`.
+fn unwrapped<'a, 'w>(words: &'a [&'w str]) -> &'a [&'w str] {
+    let Some((first, rest)) = words.split_first() else {
+        return words;
+    };
+    match (program(first), rest) {
+        ("php", rest) => rest,
+        (python, ["-m", rest @ ..]) if python.starts_with("python") => rest,
+        (python, [script, ..])
+            if python.starts_with("python") && program(script) == "manage.py" =>
+        {
+            rest
         }
+        _ => words,
     }
-    words
 }
 
 fn program(word: &str) -> &str {

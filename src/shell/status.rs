@@ -1,12 +1,13 @@
 //! Whether the exit status of a line is that of a command in it.
 
-use super::field::base_name;
-use super::parse;
+use super::args::is_in;
+use super::field::{Field, base_name};
 use super::syntax::{Command, Job, Kind, Link, List, Pipeline, Sense, Statement};
+use super::{parse, wrappers};
 
 /// The simple commands without which the line does not succeed, each with its words as far as
-/// they are literal: `cd x && cargo test 2>&1` has both, `cargo test || true` and
-/// `cargo test | tail` have no test among them.
+/// they are literal, and those that such a command runs in its place: `cd x && timeout 9 cargo
+/// test 2>&1` has three, `cargo test || true` and `cargo test | tail` have no test among them.
 pub fn decisive(command: &str) -> Vec<Vec<String>> {
     let (list, limit) = parse::statements(command, 0);
     let mut reading = Reading::default();
@@ -21,7 +22,7 @@ pub fn decisive(command: &str) -> Vec<Vec<String>> {
 struct Reading {
     found: Vec<Vec<String>>,
     has_pipefail: bool,
-    /// A name may be a function's, or a trap may end the shell with another status.
+    /// A name may be a function's, or the shell may end with another status.
     is_doubtful: bool,
 }
 
@@ -31,7 +32,7 @@ impl Reading {
             return;
         };
         for statement in before {
-            self.note_statement(statement, Runs::Surely);
+            self.note_statement(statement, None);
         }
         let is_and = |(link, _): &(Link, Pipeline)| *link == Link::And;
         let counts = last.job == Job::Foreground && last.rest.iter().all(is_and);
@@ -45,26 +46,14 @@ impl Reading {
             };
             decisive.iter().for_each(|command| self.of_command(command));
             if at < last.rest.len() {
-                self.note(pipeline, Runs::Surely);
+                self.note(pipeline, None);
             }
         }
     }
 
     fn of_command(&mut self, command: &Command) {
         match &command.kind {
-            Kind::Simple(simple) => {
-                let words = simple.words.iter();
-                let words = words.map(|word| word.literal().unwrap_or_default());
-                let words: Vec<String> = words.collect();
-                match words.as_slice() {
-                    [shell, option, line]
-                        if is_shell(shell) && matches!(option.as_str(), "-c" | "-lc") =>
-                    {
-                        self.found.extend(decisive(line));
-                    }
-                    _ => self.found.push(words),
-                }
-            }
+            Kind::Simple(_) => self.of_words(&words(command)),
             Kind::Group(list) => self.of_list(list),
             Kind::Subshell(list) => {
                 let has_pipefail = self.has_pipefail;
@@ -75,68 +64,72 @@ impl Reading {
         }
     }
 
-    /// What a statement changes for those behind it; `first` is whether it runs at all.
-    fn note_statement(&mut self, statement: &Statement, first: Runs) {
-        self.note(&statement.first, first);
+    fn of_words(&mut self, words: &[Field]) {
+        let is_shell = |name: &Field| is_in("bash sh zsh", base_name(&name.text));
+        match words {
+            [shell, option, line] if is_shell(shell) && is_in("-c -lc", &option.text) => {
+                self.found.extend(decisive(&line.text));
+            }
+            words => {
+                let texts = words.iter().map(|word| word.text.clone());
+                self.found.push(texts.collect());
+                if let Some(inner) = wrappers::inner(words) {
+                    self.of_words(inner);
+                }
+            }
+        }
+    }
+
+    /// What a statement changes for those behind it; `link` is what it hangs on.
+    fn note_statement(&mut self, statement: &Statement, link: Option<Link>) {
+        self.note(&statement.first, link);
         let others = statement.rest.iter();
-        others.for_each(|(link, pipeline)| self.note(pipeline, Runs::After(*link)));
+        others.for_each(|(link, pipeline)| self.note(pipeline, Some(*link)));
     }
 
     /// What a pipeline changes for those behind it: `set -o pipefail` is one by itself.
-    fn note(&mut self, pipeline: &Pipeline, runs: Runs) {
+    fn note(&mut self, pipeline: &Pipeline, link: Option<Link>) {
+        let is_sure = link.is_none() && pipeline.commands.len() == 1;
         for command in &pipeline.commands {
-            let Kind::Simple(simple) = &command.kind else {
-                self.is_doubtful |= matches!(command.kind, Kind::Function { .. });
-                for statement in command.lists().into_iter().flatten() {
-                    self.note_statement(statement, Runs::After(Link::And));
-                }
-                continue;
-            };
-            // What is not literal is no word that is looked for.
-            let words = simple.words.iter();
-            let words = words.map(|word| word.literal().unwrap_or_default());
-            let words: Vec<String> = words.collect();
-            let is_alone = pipeline.commands.len() == 1;
-            let name = words.first().map_or("", String::as_str);
-            self.is_doubtful |= name == "trap" || is_alone && may_end_with_success(&words, runs);
-            let is_set = name == "set";
-            let option = words.iter().position(|word| word == "pipefail");
-            let Some(sign) = option
-                .and_then(|at| words.get(at.checked_sub(1)?))
-                .filter(|_| is_set)
-            else {
-                continue;
-            };
-            match (sign.starts_with('-'), runs) {
-                (false, _) => self.has_pipefail = false,
-                (true, Runs::Surely) if is_alone => self.has_pipefail = true,
-                (true, _) => {}
+            for statement in command.lists().into_iter().flatten() {
+                self.note_statement(statement, Some(Link::And));
+            }
+            let words = words(command);
+            self.is_doubtful |= matches!(command.kind, Kind::Function { .. });
+            self.is_doubtful |= may_end_with_success(&words, link);
+            let is_set = words.first().is_some_and(|name| name.is("set"));
+            let mut pairs = words.windows(2).filter(|_| is_set);
+            if let Some([sign, _]) = pairs.find(|pair| pair[1].is("pipefail")) {
+                let is_on = self.has_pipefail || is_sure;
+                self.has_pipefail = is_on && sign.is_option();
             }
         }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Runs {
-    Surely,
-    After(Link),
+/// The words of a simple command. What is not literal is no word that is looked for.
+fn words(command: &Command) -> Vec<Field> {
+    let Kind::Simple(simple) = &command.kind else {
+        return Vec::new();
+    };
+    let words = simple.words.iter().map(|word| word.literal());
+    words
+        .map(|word| Field::literal(word.unwrap_or_default()))
+        .collect()
 }
 
-/// Whether the shell may end at a command, and with a success.
-fn may_end_with_success(words: &[String], runs: Runs) -> bool {
-    let mut words = words.iter().map(String::as_str);
+/// Whether the shell may end at a command, or with a trap, and with a success.
+fn may_end_with_success(words: &[Field], link: Option<Link>) -> bool {
+    let mut words = words.iter().map(|word| word.text.as_str());
     match (words.next(), words.next()) {
+        (Some("trap"), _) => true,
         (Some("exec"), command) => command.is_some(),
         // Above 255 a status begins at 0 again.
         (Some("exit" | "return"), Some(status)) => status.parse().unwrap_or(0u8) == 0,
         // The status is that of the command before.
-        (Some("exit" | "return"), None) => runs != Runs::After(Link::Or),
+        (Some("exit" | "return"), None) => link != Some(Link::Or),
         _ => false,
     }
-}
-
-fn is_shell(program: &str) -> bool {
-    matches!(base_name(program), "bash" | "sh" | "zsh")
 }
 
 #[cfg(test)]
@@ -160,6 +153,8 @@ mod tests {
             "set -o pipefail; cargo test 2>&1 | tail",
             "set -euo pipefail && cargo test | tail",
             "{ cargo test; } > log",
+            "cd x || exit; timeout -k 1 9 env A=b cargo test",
+            "uv run --with a cargo test",
         ] {
             check(command, true);
         }
@@ -178,6 +173,9 @@ mod tests {
             "x || set -o pipefail; cargo test | tail",
             "trap 'exit 0' EXIT; cargo test",
             "cargo() { :; }; cargo test",
+            "coproc cargo test",
+            "command -v cargo test",
+            "[ -f x ] && exit; cargo test",
         ] {
             check(command, false);
         }

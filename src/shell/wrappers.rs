@@ -2,7 +2,7 @@
 
 use super::args::{Args, Options, is_in};
 use super::eval::{Ran, Shell};
-use super::field::Field;
+use super::field::{Field, base_name};
 use super::lex::is_name;
 use super::{nested, writers};
 
@@ -59,7 +59,7 @@ pub(super) fn named(name: &str) -> Option<Wrapper> {
         "command" | "builtin" => form("", "", Form::Builtin),
         "exec" => words("a", ""),
         "nohup" | "setsid" | "chronic" | "caffeinate" | "unbuffer" | "coproc" | "busybox"
-        | "rtk" => words("", ""),
+        | "rtk" | "cross-env" => words("", ""),
         "time" => words("fo", "format output"),
         "nice" => words("n", "adjustment"),
         "ionice" => words("cnp", "class classdata"),
@@ -78,7 +78,7 @@ pub(super) fn named(name: &str) -> Option<Wrapper> {
         "xargs" => form("adEIiLlnPs", XARGS, Form::Special(xargs)),
         "npx" | "bunx" => words("p", "package"),
         "npm" | "pnpm" | "yarn" => form("", "package", Form::Verb("exec x dlx")),
-        "uv" | "poetry" | "pipenv" | "hatch" | "pdm" | "conda" => {
+        "uv" | "poetry" | "pipenv" | "hatch" | "pdm" | "rye" | "conda" => {
             form("pn", TOOL, Form::Verb("run"))
         }
         "bundle" | "mise" | "direnv" => form("", "", Form::Verb("exec x")),
@@ -86,23 +86,42 @@ pub(super) fn named(name: &str) -> Option<Wrapper> {
     })
 }
 
+/// The command that a program runs in its place, and with whose status it ends.
+pub(super) fn inner(words: &[Field]) -> Option<&[Field]> {
+    let (name, args) = words.split_first()?;
+    let name = base_name(&name.text);
+    let wrapper = named(name)?;
+    let (own, command) = wrapper.split(args)?;
+    let is_inner = match wrapper.form {
+        Form::Words | Form::Verb(_) => name != "coproc",
+        Form::Builtin => !own.has("v V"),
+        _ => name == "env",
+    };
+    let n = command.iter().map_while(assignment).count();
+    is_inner.then_some(&command[n..])
+}
+
 impl Wrapper {
-    /// Runs what follows the program's options and its own operands.
-    pub(super) fn run(self, shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+    /// The program's own options, and the command behind them and its operands.
+    fn split(self, args: &[Field]) -> Option<(Args<'_>, &[Field])> {
         let args = match (self.form, args) {
             (Form::Verb(verbs), [verb, rest @ ..]) if is_in(verbs, &verb.text) => rest,
-            (Form::Verb(_), _) => {
-                writers::outputs(shell, "", args);
-                return shell.unknown_program();
-            }
+            (Form::Verb(_), _) => return None,
             _ => args,
         };
         let (own, command) = Args::before_command(args, self.options);
-        writers::outputs(shell, "", &args[..args.len() - command.len()]);
         let command = command.get(self.n_operands..).unwrap_or(&[]);
-        let command = command
-            .strip_prefix(&[Field::literal("--")])
-            .unwrap_or(command);
+        let behind_mark = command.strip_prefix(&[Field::literal("--")]);
+        Some((own, behind_mark.unwrap_or(command)))
+    }
+
+    /// Runs what follows the program's options and its own operands.
+    pub(super) fn run(self, shell: &mut Shell<'_>, args: &[Field]) -> Ran {
+        let Some((own, command)) = self.split(args) else {
+            writers::outputs(shell, "", args);
+            return shell.unknown_program();
+        };
+        writers::outputs(shell, "", &args[..args.len() - command.len()]);
         match self.form {
             Form::Special(run) => run(shell, &own, command),
             Form::Line => nested::line(shell, command),
@@ -126,8 +145,7 @@ fn assigned(shell: &mut Shell<'_>, words: &[Field]) -> Ran {
     shell.subshell(|shell| {
         let mut rest = words;
         while let [word, behind @ ..] = rest
-            && let Some((name, value)) = word.text.split_once('=')
-            && is_name(name)
+            && let Some((name, value)) = assignment(word)
         {
             shell.export(name);
             shell.set(name, word.with_text(value));
@@ -135,6 +153,11 @@ fn assigned(shell: &mut Shell<'_>, words: &[Field]) -> Ran {
         }
         shell.run_program(rest)
     })
+}
+
+fn assignment(word: &Field) -> Option<(&str, &str)> {
+    let assignment = word.text.split_once('=');
+    assignment.filter(|(name, _)| is_name(name))
 }
 
 /// `env -C DIR`, `env -S LINE`.
