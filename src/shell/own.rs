@@ -12,46 +12,31 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &Args<'_>) {
     shell.unknown_write();
     match args.operands.first().map_or("", |verb| &verb.text) {
         _ if args.has("dry-run help h") => {}
-        "uninstall" => uninstall(shell, args),
+        "uninstall" => overwrite_settings(shell, args, "{}"),
         "install" if args.value("mode").is_some() => set_mode(shell, args),
         "denies" => shell.report_all(args.value("html"), Act::Write),
         _ => {}
     }
 }
 
-/// `statewarden uninstall [--scope SCOPE]`: the settings as if nothing else were in them.
-fn uninstall(shell: &mut Shell<'_>, args: &Args<'_>) {
-    let scope = args.value("scope").map_or("", |scope| &scope.text);
-    empty(shell, &settings(shell, args, scope));
-}
-
-fn empty(shell: &mut Shell<'_>, files: &[Field]) {
-    for file in files {
-        shell.write(file, Act::Write, Some(&Field::literal("{}")));
-    }
-}
-
-/// Claude Code's settings files of the scope that is given, or of the project.
-fn settings(shell: &Shell<'_>, args: &Args<'_>, scope: &str) -> Vec<Field> {
-    let projects = projects(shell, args);
+/// Claude Code's settings files as if nothing but a text were in them: the user's, and the
+/// project's. Where the program is not, that takes nothing out.
+fn overwrite_settings(shell: &mut Shell<'_>, args: &Args<'_>, text: &str) {
     let config = shell
         .variable_text("CLAUDE_CONFIG_DIR")
         .filter(|dir| !dir.is(""));
-    let user = config
+    let of_user = config
         .cloned()
         .unwrap_or(shell.home().join(&Field::literal(".claude")));
-    let user = user.join(&Field::literal("settings.json"));
-    let names: &[&str] = match scope {
-        "user" => return vec![user],
-        "project" => &[".claude/settings.json"],
-        "local" => &[".claude/settings.local.json"],
-        _ => &[".claude/settings.json", ".claude/settings.local.json"],
-    };
-    let files = projects.iter().flat_map(|project| {
-        let files = names.iter();
-        files.map(|name| project.join(&Field::literal(*name)))
-    });
-    files.collect()
+    let of_projects = projects(shell, args);
+    let of_projects = of_projects.iter();
+    let dirs = of_projects.map(|project| project.join(&Field::literal(".claude")));
+    let dirs: Vec<Field> = dirs.chain([of_user]).collect();
+    for name in ["settings.json", "settings.local.json"].map(Field::literal) {
+        for dir in &dirs {
+            shell.write(&dir.join(&name), Act::Write, Some(&Field::literal(text)));
+        }
+    }
 }
 
 /// Programs that take out a package, or a plugin of Claude Code.
@@ -69,17 +54,10 @@ pub(super) fn removal_of_package(shell: &mut Shell<'_>, name: &str, args: &[Fiel
     if !is_in(MANAGERS, name) || !removes || !args.iter().any(is_ours) {
         return;
     }
-    let args = Args::parse(args, Options::of("s", "scope"));
-    if name != "claude" {
-        let of_user = settings(shell, &args, "user");
-        empty(shell, &[of_user, settings(shell, &args, "")].concat());
-        return;
-    }
-    let switched_off = Field::literal(r#"{"enabledPlugins":{"statewarden":false}}"#);
-    let scope = args.value("s scope").map_or("user", |scope| &scope.text);
-    for file in settings(shell, &args, scope) {
-        shell.write(&file, Act::Write, Some(&switched_off));
-    }
+    let switched_off = r#"{"enabledPlugins":{"statewarden":false}}"#;
+    let text = if name == "claude" { switched_off } else { "{}" };
+    let args = Args::parse(args, Options::default());
+    overwrite_settings(shell, &args, text);
 }
 
 /// `statewarden install --mode MODE`: whether anything is denied is for people to say.
@@ -110,7 +88,7 @@ pub(super) fn install_script(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     let local = shell.home().join(&Field::literal(".local"));
     let prefix = args.value("prefix").cloned().unwrap_or_else(|| {
-        uninstall(shell, args);
+        overwrite_settings(shell, args, "{}");
         local
     });
     let program = prefix.join(&Field::literal("bin/statewarden"));
