@@ -3,6 +3,11 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
+/// Whether a word is one of those in a text.
+pub fn is_in(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
+}
+
 /// As many as there is room for, at least one, and the number of the rest.
 pub fn join_limited(mut items: Vec<String>, room: usize) -> String {
     let mut used = 0;

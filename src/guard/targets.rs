@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::base::path;
 use crate::base::target::{Act, Target};
+use crate::base::text::is_in;
 use crate::host::event::{self, Event, Shell, Tool, strings, words};
 use crate::shell::{self, Analysis, Extent, Limit, Scene};
 use crate::systems::system;
@@ -95,19 +96,7 @@ fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Analysis, Unread> {
 }
 
 /// What MCP tools change that is no file, whatever path it is named after.
-const ON_SERVERS: &[&str] = &[
-    "entity",
-    "entities",
-    "relation",
-    "relations",
-    "observation",
-    "observations",
-    "issue",
-    "issues",
-    "comment",
-    "comments",
-    "pull",
-];
+const ON_SERVERS: &str = "entity entities relation relations observation observations issue issues comment comments pull";
 
 /// Arguments that together say that the paths lie in a repository of a forge.
 const IN_A_FORGE: &[[&str; 2]] = &[["owner", "repo"], ["project_id", "branch"]];
@@ -137,55 +126,45 @@ impl McpAct {
     /// that changes something else than files.
     fn parse(name: &str) -> Option<Self> {
         let words = words(name);
-        let has = |options: &[&str]| {
+        let has = |options: &str| {
             let mut verbs = words
                 .iter()
                 .map(|word| word.strip_suffix("file").unwrap_or(word));
-            verbs.any(|verb| options.contains(&verb))
+            verbs.any(|verb| is_in(options, verb))
         };
         // `get_patch` reads one, `get_or_create` does not only read.
-        let reads = ["get", "read", "show", "view", "preview", "describe"];
-        let only_reads = words
-            .first()
-            .is_some_and(|word| reads.contains(&word.as_str()))
-            && !has(&["and", "or", "write"]);
+        let reads = |word: &String| is_in("get read show view preview describe", word);
+        let only_reads = words.first().is_some_and(reads) && !has("and or write");
         if only_reads || has(ON_SERVERS) {
             return None;
         }
-        if has(&["move", "rename", "mv"]) {
-            Some(Self::Move)
-        } else if has(&["copy", "cp", "duplicate"]) {
-            Some(Self::Copy)
-        } else if has(&["delete", "remove", "rm", "unlink", "trash", "erase"]) {
-            Some(Self::Delete)
-        } else if has(&["mkdir"])
-            || (has(&["create", "make"]) && has(&["directory", "dir", "folder"]))
-        {
-            Some(Self::MakeDir)
-        } else if has(&[
-            "edit", "patch", "append", "replace", "insert", "update", "modify", "apply", "rewrite",
-            "truncate",
-        ]) {
-            Some(Self::Edit)
-        } else if has(&[
-            "write",
-            "create",
-            "save",
-            "upload",
-            "put",
-            "touch",
-            "overwrite",
-            "store",
-            "export",
-            "download",
-            "screenshot",
-        ]) {
-            Some(Self::Write)
-        } else {
-            None
+        let makes_dir = has("create make") && has("directory dir folder");
+        let act = VERBS
+            .iter()
+            .find(|(_, verbs)| has(verbs))
+            .map(|(act, _)| *act);
+        match act {
+            Some(Self::Edit | Self::Write) | None if makes_dir => Some(Self::MakeDir),
+            act => act,
         }
     }
 }
+
+/// The words that say what a tool does; the first one counts.
+const VERBS: [(McpAct, &str); 6] = [
+    (McpAct::Move, "move rename mv"),
+    (McpAct::Copy, "copy cp duplicate"),
+    (McpAct::Delete, "delete remove rm unlink trash erase"),
+    (McpAct::MakeDir, "mkdir"),
+    (
+        McpAct::Edit,
+        "edit patch append replace insert update modify apply rewrite truncate",
+    ),
+    (
+        McpAct::Write,
+        "write create save upload put touch overwrite store export download screenshot",
+    ),
+];
 
 /// What an MCP tool of this name does to the path that it is about, if it changes anything.
 pub fn mcp_act(name: &str) -> Option<Act> {
@@ -200,9 +179,9 @@ fn from_arguments(
     arguments: &[(&str, &str)],
     scene: &Scene<'_>,
 ) -> Result<Vec<Target>, Unread> {
-    const SOURCE: &[&str] = &["source", "src", "from", "old"];
-    const DIR: &[&str] = &["dir", "directory", "folder"];
-    const NAME: &[&str] = &["name", "filename", "file"];
+    const SOURCE: &str = "source src from old";
+    const DIR: &str = "dir directory folder";
+    const NAME: &str = "name filename file";
     let has = |name: &&str| arguments.iter().any(|(key, _)| key == name);
     if IN_A_FORGE.iter().any(|names| names.iter().all(has)) {
         return Ok(Vec::new());
@@ -255,61 +234,19 @@ fn from_arguments(
     Ok(targets)
 }
 
-fn says(key: &[String], list: &[&str]) -> bool {
-    key.iter().any(|word| list.contains(&word.as_str()))
+fn says(key: &[String], list: &str) -> bool {
+    key.iter().any(|word| is_in(list, word))
 }
 
 /// An argument that names a file: by its key, or by its look where the key says
 /// nothing; never one whose key says that it is text. With the key's words.
 fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>)> {
-    const TEXT: &[&str] = &[
-        "content",
-        "contents",
-        "text",
-        "body",
-        "branch",
-        "data",
-        "message",
-        "description",
-        "query",
-        "title",
-        "string",
-        "prompt",
-        "code",
-        "comment",
-        "diff",
-        "str",
-        "needle",
-        "observations",
-        "pattern",
-        "regex",
-        "repl",
-        "replace",
-        "replacement",
-        "search",
-    ];
-    const PATH: &[&str] = &[
-        "path",
-        "paths",
-        "file",
-        "files",
-        "filename",
-        "filepath",
-        "dest",
-        "destination",
-        "target",
-        "directory",
-        "dir",
-        "folder",
-        "uri",
-        "source",
-        "src",
-        "to",
-        "from",
-        "location",
-        "output",
-        "name",
-    ];
+    const TEXT: &str = "\
+        content contents text body branch data message description query title string prompt \
+        code comment diff str needle observations pattern regex repl replace replacement search";
+    const PATH: &str = "\
+        path paths file files filename filepath dest destination target directory dir folder uri \
+        source src to from location output name";
     // What stands in front would hide an absolute path; what stands behind is the name's.
     let value = strip_file_scheme(value.trim_start());
     let text = value.trim_end();

@@ -2,11 +2,7 @@
 //! Guidelines", with GNU's long options).
 
 use super::field::Field;
-
-/// Whether a word is one of those in a text.
-pub(super) fn is_in(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|known| known == word)
-}
+use crate::base::text::is_in;
 
 /// Which options take a value.
 #[derive(Clone, Copy, Default)]

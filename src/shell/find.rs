@@ -1,13 +1,13 @@
 //! `find` with tests of names, paths and kinds, all of which hold (POSIX, "find"). What hangs on
 //! times, sizes, patterns or a choice is left to a look at the disk afterwards.
 
-use super::args::is_in;
 use super::eval::{Output, Ran, Shell};
 use super::field::{Field, base_name, some_of, to_fields};
 use super::glob::Glob;
 use super::print;
 use crate::base::path::below;
 use crate::base::target::Act;
+use crate::base::text::is_in;
 use crate::systems::system;
 
 /// How many directories are gone through; those in which state may lie come first.

@@ -2,13 +2,14 @@
 //! directories (`clone`, `worktree add`), written files (`bundle`, `archive`), patches (`apply`), and what
 //! takes away all that is untracked (`clean`, `stash -u`). What revisions hold is not known.
 
-use super::args::{Args, Options, is_in};
+use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::Field;
 use super::glob::{Glob, is_pattern};
 use super::{copy, edit};
 use crate::base::path::collapse;
 use crate::base::target::Act;
+use crate::base::text::is_in;
 use crate::systems::system;
 
 /// Subcommands that leave the work tree as it is, and run no hooks.

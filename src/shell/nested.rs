@@ -3,11 +3,12 @@
 
 use std::rc::Rc;
 
-use super::args::{Args, Options, is_in};
+use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::{Field, base_name};
 use super::inline::{self, Language};
 use super::{Limit, powershell, print, writers};
+use crate::base::text::is_in;
 
 /// `sh [options] [-c TEXT [NAME]] [arguments]`, with a script or its input to read else.
 pub(super) fn shell(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Ran {

@@ -1,9 +1,10 @@
 //! The commands that take this program or its hooks out, and those of its own that write.
 
-use super::args::{Args, Options, is_in};
+use super::args::{Args, Options};
 use super::eval::Shell;
 use super::field::Field;
 use crate::base::target::Act;
+use crate::base::text::is_in;
 
 pub(super) const OPTIONS: &str =
     "agent from html limit mode prefix project rule scope session sha256 since system";

@@ -1,10 +1,11 @@
 //! Programs that change no file: what they are told to read is no target, and nobody needs to
 //! look at the disk behind them.
 
-use super::args::{Args, Options, is_in};
+use super::args::{Args, Options};
 use super::eval::{Output, Ran, Shell, Status};
 use super::field::{Field, to_fields};
 use super::print;
+use crate::base::text::is_in;
 
 /// How these end says something about what they read.
 const TESTS: &str = "cmp diff egrep fgrep grep hash pgrep rg type which zgrep";

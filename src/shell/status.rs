@@ -1,9 +1,9 @@
 //! Whether the exit status of a line is that of a command in it.
 
-use super::args::is_in;
 use super::field::{Field, base_name};
 use super::syntax::{Command, Job, Kind, Link, List, Pipeline, Sense, Statement};
 use super::{parse, wrappers};
+use crate::base::text::is_in;
 
 /// The simple commands without which the line does not succeed, each with its words as far as
 /// they are literal, and those that such a command runs in its place: `cd x && timeout 9 cargo

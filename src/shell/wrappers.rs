@@ -1,10 +1,11 @@
 //! Programs that run the command in their arguments, one row each.
 
-use super::args::{Args, Options, is_in};
+use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::{Field, base_name};
 use super::lex::is_name;
 use super::{nested, writers};
+use crate::base::text::is_in;
 
 /// What stands between a program's name and the command.
 #[derive(Clone, Copy)]

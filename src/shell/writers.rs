@@ -1,10 +1,11 @@
 //! The programs that write, one row each: how their operands are taken, and what becomes of them.
 
-use super::args::{Args, Options, is_in};
+use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::Field;
 use super::{copy, edit, find, own};
 use crate::base::target::Act;
+use crate::base::text::is_in;
 
 /// How a program's arguments become targets.
 #[derive(Clone, Copy)]

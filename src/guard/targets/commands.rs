@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::base::text::is_in;
 use crate::host::event::{Event, Shell, Tool, words};
 
 /// A command, and the directory that the arguments name for it.
@@ -31,21 +32,13 @@ pub fn of<'e>(event: &'e Event<'_>) -> Result<Vec<Command<'e>>, serde_json::Erro
 }
 
 fn from_arguments(event: &Event<'_>) -> Result<Vec<Command<'static>>, serde_json::Error> {
-    const ELSEWHERE: [&str; 7] = [
-        "container",
-        "docker",
-        "kubectl",
-        "kubernetes",
-        "pod",
-        "remote",
-        "ssh",
-    ];
+    const ELSEWHERE: &str = "container docker kubectl kubernetes pod remote ssh";
     let tool = words(event.tool_name.as_str());
-    let has = |word: &str| tool.iter().any(|of_tool| of_tool == word);
-    if ELSEWHERE.into_iter().any(has) {
+    let has = |names: &str| tool.iter().any(|word| is_in(names, word));
+    if has(ELSEWHERE) {
         return Ok(Vec::new());
     }
-    let dialect = match has("powershell") || has("pwsh") {
+    let dialect = match has("powershell pwsh") {
         true => Shell::PowerShell,
         false => Shell::Bash,
     };
@@ -63,28 +56,20 @@ fn collect(value: &Value, cwd: Option<&str>, dialect: Shell, found: &mut Vec<Com
         Value::Object(object) => object,
         _ => return,
     };
-    const DIRS: [&str; 5] = ["cwd", "dir", "directory", "workdir", "workingdirectory"];
-    const MACHINES: [&str; 7] = [
-        "container",
-        "containerid",
-        "host",
-        "hostname",
-        "pod",
-        "ssh",
-        "vm",
-    ];
+    const DIRS: &str = "cwd dir directory workdir workingdirectory";
+    const MACHINES: &str = "container containerid host hostname pod ssh vm";
     let is_local = |name: &str| matches!(name, "" | "localhost" | "127.0.0.1" | "::1");
-    if text(object, &MACHINES).is_some_and(|name| !is_local(name)) {
+    if text(object, MACHINES).is_some_and(|name| !is_local(name)) {
         return;
     }
-    let cwd = text(object, &DIRS).or(cwd);
-    let dialect = match text(object, &["shell"]) {
+    let cwd = text(object, DIRS).or(cwd);
+    let dialect = match text(object, "shell") {
         Some(shell) if shell.contains("powershell") || shell.contains("pwsh") => Shell::PowerShell,
         _ => dialect,
     };
     for (key, value) in object {
         let command = match plain(key).as_str() {
-            "command" | "cmd" | "script" => argv(value, get(object, &["args", "arguments"])),
+            "command" | "cmd" | "script" => argv(value, get(object, "args arguments")),
             "commands" => lines(value),
             _ => None,
         };
@@ -131,14 +116,12 @@ fn lines(value: &Value) -> Option<String> {
     }
 }
 
-fn get<'v>(object: &'v Map<String, Value>, keys: &[&str]) -> Option<&'v Value> {
-    let found = object
-        .iter()
-        .find(|(key, _)| keys.contains(&plain(key).as_str()));
-    found.map(|(_, value)| value)
+fn get<'v>(object: &'v Map<String, Value>, keys: &str) -> Option<&'v Value> {
+    let mut found = object.iter().filter(|(key, _)| is_in(keys, &plain(key)));
+    found.next().map(|(_, value)| value)
 }
 
-fn text<'v>(object: &'v Map<String, Value>, keys: &[&str]) -> Option<&'v str> {
+fn text<'v>(object: &'v Map<String, Value>, keys: &str) -> Option<&'v str> {
     get(object, keys)?.as_str()
 }
 

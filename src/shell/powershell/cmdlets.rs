@@ -1,8 +1,8 @@
 //! The cmdlets and methods that write, one row each, and how their arguments are taken.
 
-use super::super::args::is_in;
 use super::super::field::Field;
 use crate::base::target::Act;
+use crate::base::text::is_in;
 
 /// What a cmdlet does with its path, which is its first argument or that of the parameter.
 #[derive(Clone, Copy)]
