@@ -1,7 +1,6 @@
 //! Follows code from its first token to its last, once: assignments, loops, calls.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use super::super::eval::Shell;
 use super::super::field::{Field, dir_name};
@@ -9,7 +8,7 @@ use super::super::lex::MAX_DEPTH;
 use super::super::{Limit, copy, nested};
 use super::Language;
 use super::calls::{Effect, effect};
-use super::token::{Part, Token, tokens};
+use super::token::{Token, tokens};
 use super::value::Value;
 use crate::base::target::Act;
 
@@ -20,7 +19,7 @@ struct Reader<'h, 's> {
     shell: &'h mut Shell<'s>,
     language: Language,
     names: HashMap<String, Value>,
-    tokens: Rc<[Token]>,
+    tokens: Vec<Token>,
     at: usize,
     depth: usize,
 }
@@ -41,7 +40,7 @@ pub(super) fn run(shell: &mut Shell<'_>, language: Language, text: &str, args: &
         shell,
         language,
         names: HashMap::from(names),
-        tokens: tokens(language, text).into(),
+        tokens: tokens(language, text),
         at: 0,
         depth,
     };
@@ -193,7 +192,7 @@ impl Reader<'_, '_> {
     fn shallow_operand(&mut self) -> Value {
         let mut receiver = String::new();
         let mut value = match self.tokens.get(self.at).cloned() {
-            Some(Token::Text(_)) => self.texts(),
+            Some(Token::Text(text)) => self.texts(text),
             Some(Token::Sign('(')) => self.parenthesized(),
             Some(Token::Sign('[')) => self.list(']'),
             Some(Token::Sign('{')) => self.list('}'),
@@ -297,28 +296,13 @@ impl Reader<'_, '_> {
     }
 
     /// Texts one after another are one.
-    fn texts(&mut self) -> Value {
-        let mut text = Value::text("");
-        while let Some(Token::Text(parts)) = self.tokens.clone().get(self.at) {
+    fn texts(&mut self, mut text: String) -> Value {
+        self.at += 1;
+        while let Some(Token::Text(more)) = self.tokens.get(self.at) {
+            text.push_str(more);
             self.at += 1;
-            for part in parts {
-                let part = match part {
-                    Part::Plain(plain) => Value::text(plain),
-                    Part::Hole(code) => self.hole(code),
-                };
-                text = text.followed_by(&part);
-            }
         }
-        text
-    }
-
-    fn hole(&mut self, code: &str) -> Value {
-        let tokens = std::mem::replace(&mut self.tokens, tokens(self.language, code).into());
-        let at = std::mem::take(&mut self.at);
-        let value = self.expression();
-        let is_whole = self.at == self.tokens.len();
-        (self.tokens, self.at) = (tokens, at);
-        if is_whole { value } else { Value::Unknown }
+        Value::text(text)
     }
 
     fn variable(&self, name: &str) -> Value {

@@ -1,5 +1,6 @@
 //! Code in Python, JavaScript, Perl and Ruby as one kind of tokens: what joins texts is `+`, what
-//! leads to a member is `.`, whatever sign the language has for it.
+//! leads to a member is `.`, whatever sign the language has for it. An expression in a text stands
+//! in parentheses between the texts around it.
 
 use super::super::lex::escaped;
 use super::Language::{self, JavaScript, Perl, Python, Ruby};
@@ -7,17 +8,9 @@ use super::Language::{self, JavaScript, Perl, Python, Ruby};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     Name(String),
-    Text(Vec<Part>),
+    Text(String),
     Sign(char),
     Newline,
-}
-
-/// A part of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    Plain(String),
-    /// An expression in it.
-    Hole(String),
 }
 
 struct Lexer<'t> {
@@ -130,16 +123,18 @@ impl Lexer<'_> {
         };
         let is_raw = prefix.contains(['r', 'R']);
         self.skip(quote.len());
-        let (mut parts, mut plain) = (Vec::new(), String::new());
+        let mut plain = String::new();
         while let Some(c) = self.rest.chars().next() {
             if self.rest.starts_with(quote) {
                 self.skip(quote.len());
                 break;
             }
             if let Some((hole, len)) = hole(self.rest, self.language).filter(|_| has_holes) {
-                parts.push(Part::Plain(std::mem::take(&mut plain)));
-                parts.push(Part::Hole(hole.to_owned()));
                 self.skip(len);
+                self.tokens.push(Token::Text(std::mem::take(&mut plain)));
+                self.tokens.extend(['+', '('].map(Token::Sign));
+                self.tokens.extend(tokens(self.language, hole));
+                self.tokens.extend([')', '+'].map(Token::Sign));
             } else if c == '\\' && !is_raw {
                 let (c, len) = escaped(&self.rest[1..]);
                 plain.push(c);
@@ -149,8 +144,7 @@ impl Lexer<'_> {
                 self.skip(c.len_utf8());
             }
         }
-        parts.push(Part::Plain(plain));
-        self.tokens.push(Token::Text(parts));
+        self.tokens.push(Token::Text(plain));
     }
 }
 
