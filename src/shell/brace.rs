@@ -1,11 +1,15 @@
 //! Brace expansion: `{a,b}` and `{1..3}` (Bash manual, "Brace Expansion").
 
+use std::ops::Range;
+
 use super::expand::{Origin, Piece};
 use super::field::Field;
-use super::lex::MAX_DEPTH;
 
 /// How many words one may become.
 const MAX_WORDS: usize = 1024;
+
+/// How many pieces all of them together may have on the way.
+const MAX_PIECES: usize = 1 << 18;
 
 type Pieces = Vec<Piece>;
 
@@ -15,17 +19,28 @@ pub(super) fn expand(pieces: Pieces) -> Option<Vec<Pieces>> {
     if !pieces.iter().any(has_brace) {
         return Some(vec![pieces]);
     }
-    let tokens: Pieces = pieces.into_iter().flat_map(tokens).collect();
-    let closes = closes(&tokens);
-    words(&tokens, &closes, 0)
+    let (mut words, mut left) = (Vec::new(), MAX_PIECES);
+    let mut todo = vec![pieces.into_iter().flat_map(tokens).collect::<Pieces>()];
+    while let Some(word) = todo.pop() {
+        let Some((at, choices)) = group(&word) else {
+            words.push(word);
+            continue;
+        };
+        left = left.checked_sub(choices.len() * word.len())?;
+        let (before, behind) = (&word[..at.start], &word[at.end..]);
+        let made = choices
+            .iter()
+            .map(|choice| [before, choice, behind].concat());
+        todo.extend(made.rev());
+        if words.len() + todo.len() > MAX_WORDS {
+            return None;
+        }
+    }
+    Some(words)
 }
 
 fn is_sign(piece: &Piece) -> bool {
     piece.origin == Origin::Bare
-}
-
-fn is(piece: &Piece, sign: &str) -> bool {
-    is_sign(piece) && piece.field.text == sign
 }
 
 /// Takes braces and commas out into pieces of their own.
@@ -43,98 +58,57 @@ fn tokens(piece: Piece) -> Pieces {
     tokens
 }
 
-/// For each opening brace how far behind it its closing one stands.
-fn closes(tokens: &[Piece]) -> Vec<Option<usize>> {
-    let mut closes = vec![None; tokens.len()];
-    let mut open = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        if is(token, "{") {
-            open.push(at);
-        } else if is(token, "}")
-            && let Some(start) = open.pop()
-        {
-            closes[start] = Some(at - start);
+/// The first group of a word that is in no other: where it stands, and what may stand there.
+fn group(word: &[Piece]) -> Option<(Range<usize>, Vec<Pieces>)> {
+    let (mut open, mut found) = (Vec::<Vec<usize>>::new(), None);
+    for (at, piece) in word.iter().enumerate().filter(|(_, piece)| is_sign(piece)) {
+        match (piece.field.text.as_str(), open.last_mut()) {
+            ("{", _) => open.push(vec![at]),
+            (",", Some(marks)) => marks.push(at),
+            ("}", _) => {
+                let Some(marks) = open.pop() else { continue };
+                let is_first = |(other, _): &(Range<usize>, _)| marks[0] < other.start;
+                if found.as_ref().is_none_or(is_first) {
+                    found = choices(word, &marks, at).or(found);
+                }
+            }
+            _ => {}
         }
     }
-    closes
+    found
 }
 
-fn words(tokens: &[Piece], closes: &[Option<usize>], depth: usize) -> Option<Vec<Pieces>> {
-    let mut words = vec![Vec::new()];
-    let mut at = 0;
-    while at < tokens.len() {
-        let mut choices = Vec::new();
-        if let Some(len) = closes[at].filter(|_| depth < MAX_DEPTH) {
-            let inside = at + 1..at + len;
-            choices = self::choices(&tokens[inside.clone()], &closes[inside], depth + 1)?;
+/// What stands between an opening brace, the commas behind it and the closing one.
+fn choices(word: &[Piece], marks: &[usize], end: usize) -> Option<(Range<usize>, Vec<Pieces>)> {
+    let start = *marks.first()?;
+    let choices = match marks {
+        [_] => range(&word[start + 1..end])?,
+        marks => {
+            let ends = marks.iter().skip(1).chain([&end]);
+            let between = marks.iter().zip(ends);
+            between
+                .map(|(mark, end)| word[mark + 1..*end].to_vec())
+                .collect()
         }
-        if choices.is_empty() {
-            words
-                .iter_mut()
-                .for_each(|word| word.push(tokens[at].clone()));
-            at += 1;
-            continue;
-        }
-        if words.len() * choices.len() > MAX_WORDS {
-            return None;
-        }
-        let with = |word: &Pieces| {
-            let word = word.clone();
-            choices
-                .iter()
-                .map(move |choice| [word.as_slice(), choice].concat())
-        };
-        words = words.iter().flat_map(with).collect();
-        at += closes[at].unwrap_or(0) + 1;
-    }
-    Some(words)
-}
-
-/// What stands for a group; nothing where it is a text like any other.
-fn choices(inside: &[Piece], closes: &[Option<usize>], depth: usize) -> Option<Vec<Pieces>> {
-    let (mut choices, mut start, mut at) = (Vec::new(), 0, 0);
-    while at < inside.len() {
-        if is(&inside[at], ",") {
-            choices.extend(words(&inside[start..at], &closes[start..at], depth)?);
-            start = at + 1;
-        }
-        at += closes[at].unwrap_or(0) + 1;
-    }
-    match inside {
-        [only] if start == 0 && is_sign(only) => range(&only.field.text),
-        _ if start == 0 => Some(Vec::new()),
-        _ => {
-            choices.extend(words(&inside[start..], &closes[start..], depth)?);
-            Some(choices)
-        }
-    }
-}
-
-/// `1..3`, `01..10..2`.
-fn range(text: &str) -> Option<Vec<Pieces>> {
-    let parts: Vec<&str> = text.split("..").collect();
-    let number = |part: &&str| part.parse::<i32>().ok().map(i64::from);
-    let numbers: Option<Vec<i64>> = parts.iter().map(number).collect();
-    let (low, high, step) = match numbers.as_deref() {
-        Some([low, high]) => (*low, *high, 1),
-        Some([low, high, step]) => (*low, *high, step.abs().max(1)),
-        _ => return Some(Vec::new()),
     };
-    let n = (high - low).abs() / step;
-    if n >= MAX_WORDS as i64 {
-        return None;
-    }
-    let is_padded = |text: &&str| text.len() > 1 && text.trim_start_matches('-').starts_with('0');
-    let width = match parts[..2].iter().any(is_padded) {
-        true => parts[0].len().max(parts[1].len()),
+    Some((start..end + 1, choices))
+}
+
+/// `1..3`, `01..10`.
+fn range(inside: &[Piece]) -> Option<Vec<Pieces>> {
+    let [piece] = inside else { return None };
+    let (low, high) = piece.field.text.split_once("..")?;
+    let [from, to] = [low.parse::<i32>().ok()?, high.parse().ok()?];
+    let is_padded = |text: &str| text.len() > 1 && text.trim_start_matches('-').starts_with('0');
+    let width = match is_padded(low) || is_padded(high) {
+        true => low.len().max(high.len()),
         false => 0,
     };
-    let word = |at| {
-        let number = low + at * step * (high - low).signum();
-        vec![Piece::new(
-            Field::literal(format!("{number:0width$}")),
-            Origin::Quoted,
-        )]
+    let numbers: Box<dyn Iterator<Item = i32>> = match from <= to {
+        true => Box::new(from..=to),
+        false => Box::new((to..=from).rev()),
     };
-    Some((0..=n).map(word).collect())
+    let word = |number| Piece::new(Field::literal(format!("{number:0width$}")), Origin::Quoted);
+    let words = numbers.take(MAX_WORDS + 1);
+    Some(words.map(|number| vec![word(number)]).collect())
 }
