@@ -1,5 +1,5 @@
 //! Targets → [`Claim`]s: which targets fall to which system. Looks at the disk
-//! for links, and for whether an edited file is there.
+//! for links.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -33,16 +33,6 @@ pub struct Claim<'s> {
     /// The entry, relative to the site; empty for the site itself.
     pub entry: String,
     pub lands: Resolution,
-    pub before: Before,
-}
-
-/// Whether there is a file that an edit changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
-    /// Other acts do not depend on it.
-    Unasked,
-    /// The edit makes the file.
-    Missing,
 }
 
 /// Where a write at the claimed path ends up.
@@ -281,19 +271,14 @@ impl<'p, 's> Search<'p, 's> {
                 Some(real) => Resolution::Outside { real },
                 None => lands,
             };
-            let mut claim = Claim {
+            Claim {
                 governed: found.governed,
                 root: found.root,
                 site: found.site,
                 entry: found.entry,
                 lands,
-                before: Before::Unasked,
                 target: target.clone(),
-            };
-            if target.act == Act::Edit && !Path::new(&claim.path()).exists() {
-                claim.before = Before::Missing;
             }
-            claim
         }))
     }
 

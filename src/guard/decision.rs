@@ -8,7 +8,7 @@ use crate::base::string_enum::string_enum;
 use crate::base::target::{Act, Target};
 use crate::contract::denial::{Denial, DenyCode, Instead, Mode};
 use crate::contract::table::{Bucket, Classification, DirKind, Others, Row, Writer};
-use crate::guard::claims::{Before, Claim, JudgeError, Resolution};
+use crate::guard::claims::{Claim, JudgeError, Resolution};
 use crate::guard::content::{self, Content};
 use crate::guard::removal::removal_rules;
 use crate::guard::suggestion::with_way_on;
@@ -339,12 +339,13 @@ fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, 
     let entry = claim.entry.as_str();
     let writer = claim.governed.system.writer(row, entry);
     writer_rules(claim, writer, row.purpose, call)?;
+    let makes_file = || match claim.target.act {
+        Act::Edit => !(call.exists)(&claim.path()),
+        act => act == Act::Write,
+    };
     match row.bucket {
         Bucket::AdHoc => ad_hoc(claim, call, row.purpose),
-        Bucket::Ephemeral
-            if call.channel == Channel::FileTool
-                && (claim.target.act == Act::Write || claim.before == Before::Missing) =>
-        {
+        Bucket::Ephemeral if call.channel == Channel::FileTool && makes_file() => {
             let why = format!("`{entry}` is a temporary name");
             Err(Objection::new(DenyCode::EphemeralName, why))
         }
