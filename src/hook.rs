@@ -16,7 +16,7 @@ use crate::base::env::Env;
 use crate::base::path;
 use crate::base::target::Target;
 use crate::guard::claims::{self, Claim, JudgeError};
-use crate::guard::judge::{judge_targets, scene};
+use crate::guard::judge::judge_targets;
 use crate::guard::outcome::conclude;
 use crate::guard::targets::{self, Unread};
 use crate::host::event::{Event, Kind, Tool};
@@ -28,7 +28,7 @@ use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::project::sites;
 use crate::settings::model::Settings;
-use crate::shell::Analysis;
+use crate::shell::{Analysis, Scene};
 use crate::store::{OTHER_HOST, note_other_host};
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::system;
@@ -90,9 +90,14 @@ fn directory_of<'e>(event: &'e Event<'_>) -> Option<Cow<'e, str>> {
 
 /// Answers one event.
 fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: Clock) -> Reply {
+    let scene = Scene {
+        cwd,
+        env,
+        disk: &DirCache::default(),
+    };
     // The targets are known from the text; only they are worth a look at the disk.
     let read = match is_call(event) {
-        true => targets::of(event, &scene(cwd, env, &DirCache::default())),
+        true => targets::of(event, &scene),
         false => Ok(Analysis::default()),
     };
     let call = match &read {

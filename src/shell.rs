@@ -44,18 +44,13 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::base::disk::cache::Disk;
+use crate::base::env::Env;
 use crate::base::target::Target;
 
 /// What stands around a call while its targets are worked out.
 pub struct Scene<'a> {
     pub cwd: &'a str,
-    pub home: Option<&'a str>,
-    /// `$CLAUDE_PROJECT_DIR`.
-    pub project_dir: Option<&'a str>,
-    /// `$CLAUDE_CONFIG_DIR`.
-    pub config_dir: Option<&'a str>,
-    /// `$FEATURE_DIR`.
-    pub feature_dir: Option<&'a str>,
+    pub env: &'a Env,
     pub disk: &'a dyn Disk,
 }
 
@@ -64,7 +59,8 @@ pub struct Scene<'a> {
 pub struct Analysis {
     /// Absolute paths, `.` and `..` left in, in the order in which they are changed.
     pub targets: Vec<Target>,
-    pub extent: Extent,
+    /// Why it was not read to its end: what stands behind may change more.
+    pub limit: Option<Limit>,
     /// The programs that may change more than the targets.
     pub programs: Vec<String>,
     /// Whether version control may bring files of other revisions.
@@ -79,15 +75,6 @@ impl Analysis {
             ..Self::default()
         }
     }
-}
-
-/// How far an analysis came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Extent {
-    #[default]
-    Whole,
-    /// What stands behind the place where it gave up may change more.
-    Cut(Limit),
 }
 
 /// Why a command was not read to its end.
@@ -152,10 +139,7 @@ mod tests {
         let disk = DirCache::default();
         let scene = Scene {
             cwd: "/nowhere",
-            home: None,
-            project_dir: None,
-            config_dir: None,
-            feature_dir: None,
+            env: &Env::default(),
             disk: &disk,
         };
         for (command, programs, checks_out) in [

@@ -109,10 +109,11 @@ fn is_told_from_others(event: &Event<'_>) {
     let changes = |event: &Event<'_>| {
         let scene = Scene {
             cwd: event.cwd.get().unwrap_or("/p"),
-            home: Some("/home/u"),
-            project_dir: Some("/p"),
-            config_dir: None,
-            feature_dir: None,
+            env: &Env {
+                home: Some("/home/u".into()),
+                project_dir: Some("/p".into()),
+                ..Env::default()
+            },
             disk: &Memory::default(),
         };
         match event.tool() {

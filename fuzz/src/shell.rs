@@ -1,5 +1,6 @@
 //! Commands: analysed to the end, within bounds, the same way every time.
 
+use statewarden::base::env::Env;
 use statewarden::base::target::{Act, Target, Text};
 use statewarden::shell::{self, Analysis, Scene};
 
@@ -31,10 +32,11 @@ fn analyse(by: fn(&str, &Scene<'_>) -> Analysis, command: &str) -> Vec<Target> {
     let disk = Memory::default();
     let scene = Scene {
         cwd: "/p",
-        home: Some("/home/u"),
-        project_dir: Some("/p"),
-        config_dir: None,
-        feature_dir: None,
+        env: &Env {
+            home: Some("/home/u".into()),
+            project_dir: Some("/p".into()),
+            ..Env::default()
+        },
         disk: &disk,
     };
     let found = by(command, &scene).targets;

@@ -5,7 +5,6 @@ use std::io;
 use crate::base::disk::bounded_read::read_text;
 use crate::base::disk::cache::DirCache;
 use crate::base::disk::resolve::exists;
-use crate::base::env::Env;
 use crate::base::target::{Act, Target, Text};
 use crate::guard::claims::{self, Claim, JudgeError, Resolution};
 use crate::guard::content::Content;
@@ -17,18 +16,6 @@ use crate::shell::Scene;
 use crate::systems::groups;
 use crate::systems::system::{Note, PriorText};
 
-/// What stands around a call that happens in a directory.
-pub(crate) fn scene<'a>(cwd: &'a str, env: &'a Env, disk: &'a DirCache) -> Scene<'a> {
-    Scene {
-        cwd,
-        home: env.home.as_deref(),
-        project_dir: env.project_dir.as_deref(),
-        config_dir: env.claude_config_dir.as_deref(),
-        feature_dir: env.feature_dir.as_deref(),
-        disk,
-    }
-}
-
 /// Decides about a call, for the hook and for commands: reads the disk and writes nothing.
 ///
 /// # Errors
@@ -37,9 +24,12 @@ pub fn judge<'w>(
     context: &Context<'w>,
     event: &Event<'_>,
 ) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
-    let disk = DirCache::default();
-    let changes = targets::of(event, &scene(&context.cwd, context.env, &disk));
-    let changes = changes.map_err(JudgeError::Call)?;
+    let scene = Scene {
+        cwd: &context.cwd,
+        env: context.env,
+        disk: &DirCache::default(),
+    };
+    let changes = targets::of(event, &scene).map_err(JudgeError::Call)?;
     judge_targets(context, event, &changes.targets)
 }
 

@@ -9,7 +9,7 @@ use crate::base::path;
 use crate::base::target::{Act, Target};
 use crate::base::text::is_in;
 use crate::host::event::{self, Event, Shell, Tool, strings, words};
-use crate::shell::{self, Analysis, Extent, Limit, Scene};
+use crate::shell::{self, Analysis, Limit, Scene};
 use crate::systems::system;
 
 /// Why the targets of a call are not known.
@@ -44,8 +44,12 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
         let path = path.get().map(str::trim_start);
         let path = path.filter(|path| !path.is_empty());
         // Claude Code collapses `..` before it opens the file; the shell does not.
-        let target =
-            path.map(|path| Target::literal(path::absolute(scene.cwd, path, scene.home), act));
+        let target = path.map(|path| {
+            Target::literal(
+                path::absolute(scene.cwd, path, scene.env.home.as_deref()),
+                act,
+            )
+        });
         Ok(Analysis::of(target.into_iter().collect()))
     };
     match event.tool() {
@@ -71,7 +75,7 @@ fn from_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unrea
     for command in commands::of(event).map_err(Unread::Arguments)? {
         let cwd = command
             .cwd
-            .map(|cwd| path::absolute(scene.cwd, &cwd, scene.home));
+            .map(|cwd| path::absolute(scene.cwd, &cwd, scene.env.home.as_deref()));
         let cwd = cwd.as_deref().unwrap_or(scene.cwd);
         let scene = Scene { cwd, ..*scene };
         let analysis = match command.dialect {
@@ -88,10 +92,13 @@ fn from_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unrea
 
 /// An analysis, unless more targets may lie in a governed place that a text names.
 fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Analysis, Unread> {
-    let named = || texts.into_iter().find_map(system::named_in);
-    match analysis.extent {
-        Extent::Cut(limit) => named().map_or(Ok(analysis), |id| Err(Unread::Command(limit, id))),
-        Extent::Whole => Ok(analysis),
+    let named = |_: &Limit| texts.into_iter().find_map(system::named_in);
+    match analysis
+        .limit
+        .and_then(|limit| Some((limit, named(&limit)?)))
+    {
+        Some((limit, id)) => Err(Unread::Command(limit, id)),
+        None => Ok(analysis),
     }
 }
 
@@ -196,7 +203,7 @@ fn from_arguments(
     let carries = matches!(act, McpAct::Copy | McpAct::Move);
     let mut sources = paths.iter().filter(|(key, _)| says(key, SOURCE));
     let source = sources.next().filter(|_| carries);
-    let source = source.map(|(_, from)| path::absolute(scene.cwd, from, scene.home));
+    let source = source.map(|(_, from)| path::absolute(scene.cwd, from, scene.env.home.as_deref()));
     let n_names = paths.iter().filter(is_name).count();
     let n_dirs = paths.iter().filter(|(key, _)| says(key, DIR)).count();
     if n_names.saturating_mul(n_dirs) > MAX_PAIRS {
@@ -210,7 +217,7 @@ fn from_arguments(
             (McpAct::Move, true) => Act::MoveAway,
             _ => act.on_destination(),
         };
-        let path = path::absolute(scene.cwd, value, scene.home);
+        let path = path::absolute(scene.cwd, value, scene.env.home.as_deref());
         if says(key, DIR) {
             let names = paths.iter().filter(is_name);
             targets.extend(names.map(|(_, name)| {

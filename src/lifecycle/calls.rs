@@ -9,7 +9,6 @@ use crate::base::disk::cache::DirCache;
 use crate::base::path;
 use crate::base::target::Target;
 use crate::guard::claims::Claim;
-use crate::guard::judge::scene;
 use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
@@ -18,7 +17,7 @@ use crate::recorder::entry::BlobId;
 use crate::recorder::mediate::{Recorder, dir};
 use crate::recorder::telling::{self, Done, Finding, Hearer};
 use crate::recorder::windows::{self, CallText, Caller, Doing, Running, Window};
-use crate::shell::Analysis;
+use crate::shell::{Analysis, Scene};
 use crate::store;
 use crate::systems::system;
 
@@ -137,8 +136,12 @@ fn unannounced(context: &Context<'_>, event: &Event<'_>, paths: &[String]) -> Op
             .filter(|_| event.kind() == Kind::PostToolUse)?;
         return Some(Doing::Wrote { path: path.clone() });
     }
-    let ground = DirCache::default();
-    let changes = targets::of(event, &scene(&context.cwd, context.env, &ground));
+    let scene = Scene {
+        cwd: &context.cwd,
+        env: context.env,
+        disk: &DirCache::default(),
+    };
+    let changes = targets::of(event, &scene);
     let call = text_of(event, &changes.unwrap_or_default())?;
     let may_change = may_change_unseen(&call) || !paths.is_empty();
     may_change.then_some(Doing::RunsCode(call))

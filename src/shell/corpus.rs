@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::{Analysis, Scene, analyze, analyze_powershell};
 use crate::base::disk::cache::Disk;
+use crate::base::env::Env;
 use crate::base::path;
 use crate::base::target::{Act, Spelling, Target, Text};
 
@@ -109,10 +110,11 @@ fn check(file: &str, cases: &str, analyse: Analyser) {
         }
         let scene = Scene {
             cwd: CWD,
-            home: Some("/home/u"),
-            project_dir: Some(CWD),
-            config_dir: None,
-            feature_dir: None,
+            env: &Env {
+                home: Some("/home/u".into()),
+                project_dir: Some(CWD.into()),
+                ..Env::default()
+            },
             disk: &disk,
         };
         // A text is compared only where the case gives one.

@@ -9,7 +9,7 @@ use super::syntax::{
     Command, Job, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
 };
 use super::targets::Entry;
-use super::{Analysis, Extent, Limit, Scene, readers};
+use super::{Analysis, Limit, Scene, readers};
 use crate::base::target::{Act, Target};
 
 /// How much is done for one command: each simple command counts, each word, each 64 bytes.
@@ -197,11 +197,12 @@ impl<'a> Shell<'a> {
             limit: None,
         };
         for (name, value) in [
-            ("HOME", scene.home),
-            ("CLAUDE_PROJECT_DIR", scene.project_dir),
-            ("CLAUDE_CONFIG_DIR", scene.config_dir),
-            ("FEATURE_DIR", scene.feature_dir),
+            ("HOME", &scene.env.home),
+            ("CLAUDE_PROJECT_DIR", &scene.env.project_dir),
+            ("CLAUDE_CONFIG_DIR", &scene.env.claude_config_dir),
+            ("FEATURE_DIR", &scene.env.feature_dir),
         ] {
+            let value = value.as_ref();
             shell.set_value(name, value.map(|value| vec![Field::literal(value)]));
             shell.export(name);
         }
@@ -212,7 +213,7 @@ impl<'a> Shell<'a> {
         self.targets.append(&mut self.stashed);
         Analysis {
             targets: self.targets,
-            extent: self.limit.map_or(Extent::Whole, Extent::Cut),
+            limit: self.limit,
             programs: self.programs.into_iter().collect(),
             checks_out: self.checks_out,
         }

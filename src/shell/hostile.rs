@@ -1,8 +1,11 @@
 //! Commands made to exhaust time, memory or the stack: the analysis ends, and
 //! what stood before them is still found.
 
-use super::{Extent, Limit, Scene, analyze, analyze_powershell};
+use std::sync::LazyLock;
+
+use super::{Limit, Scene, analyze, analyze_powershell};
 use crate::base::disk::cache::Disk;
+use crate::base::env::Env;
 
 struct Crowded;
 
@@ -237,22 +240,23 @@ fn filled(head: &str, fragment: &str, size: usize) -> String {
     text
 }
 
-const SCENE: Scene<'_> = Scene {
-    cwd: "/p",
-    home: None,
-    project_dir: None,
-    config_dir: None,
-    feature_dir: None,
-    disk: &Crowded,
-};
+static ENV: LazyLock<Env> = LazyLock::new(Env::default);
+
+fn scene() -> Scene<'static> {
+    Scene {
+        cwd: "/p",
+        env: &ENV,
+        disk: &Crowded,
+    }
+}
 
 #[track_caller]
-fn check(command: &str, shown: &str) -> Extent {
-    let found = analyze(command, &SCENE);
+fn check(command: &str, shown: &str) -> Option<Limit> {
+    let found = analyze(command, &scene());
     let mut paths = found.targets.iter().map(|target| target.path.as_str());
     assert!(paths.any(|path| path == "/p/first"), "{shown}");
-    analyze_powershell(command, &SCENE);
-    found.extent
+    analyze_powershell(command, &scene());
+    found.limit
 }
 
 /// Whether the command is kept as text or made into a tree.
@@ -263,8 +267,8 @@ fn a_long_word_in_loops_is_not_copied_in_every_turn() {
         let body = format!("echo $a$b {word}\n");
         let command =
             format!("for a in {{1..90}}; do for b in {{1..90}}; do > $a-$b; {body}done; done");
-        let found = analyze(&command, &SCENE);
-        assert_eq!(found.extent, Extent::Cut(Limit::Steps));
+        let found = analyze(&command, &scene());
+        assert_eq!(found.limit, Some(Limit::Steps));
         assert!(found.targets.len() < 1000, "{}", found.targets.len());
     }
 }
@@ -321,7 +325,7 @@ fn deep_nesting_is_said() {
     ] {
         let (opens, closes) = (open.repeat(60), close.repeat(60));
         let command = format!("touch first\n{opens}touch last{closes}");
-        assert_eq!(check(&command, open), Extent::Cut(Limit::Depth), "{open}");
+        assert_eq!(check(&command, open), Some(Limit::Depth), "{open}");
     }
 }
 
@@ -329,11 +333,11 @@ fn deep_nesting_is_said() {
 fn what_stays_unread_is_said() {
     let before = |command: &str| format!("touch first\n{command}");
     let many = |n: usize, line: &str| before(&line.repeat(n));
-    let depth = Extent::Cut(Limit::Depth);
-    let steps = Extent::Cut(Limit::Steps);
+    let depth = Some(Limit::Depth);
+    let steps = Some(Limit::Steps);
     for (command, extent) in [
-        (before("f() { f; }; f"), Extent::Whole),
-        (before("f() { g; g; }; g() { f; f; }; f"), Extent::Whole),
+        (before("f() { f; }; f"), None),
+        (before("f() { g; g; }; g() { f; f; }; f"), None),
         (
             before(&format!(
                 "cat > a <<E\n{}E\npython3 a",
@@ -351,30 +355,24 @@ fn what_stays_unread_is_said() {
             before("x=aaaaaaaa; for i in {1..30}; do x=$x$x; done; touch $x"),
             steps,
         ),
-        (many(5_000, "touch zzz*\n"), Extent::Cut(Limit::Listings)),
+        (many(5_000, "touch zzz*\n"), Some(Limit::Listings)),
         (many(60, &format!("touch {}b\n", "*a".repeat(500))), steps),
         (before("find . -name x -delete"), steps),
         (
             before("for i in {1..1000}; do touch a b; touch c; done"),
-            Extent::Whole,
+            None,
         ),
-        (before("while true; do touch a; done"), Extent::Whole),
-        (before("alias a=b b=a; a"), Extent::Whole),
-        (
-            before(&format!("touch {}", "x".repeat(1 << 20))),
-            Extent::Whole,
-        ),
-        (
-            before(&format!("echo '{}'", "x ".repeat(1 << 19))),
-            Extent::Whole,
-        ),
-        (many(10_000, "cat > a <<E\nx\nE\n"), Extent::Whole),
-        (before(&"cat <<E ".repeat(10_000)), Extent::Whole),
-        (many(20_000, "touch a b c\n"), Extent::Whole),
-        (many(20_000, "cd x; cd ..\n"), Extent::Whole),
-        (many(2_000, "[ -n \"$x\" ] && y=a\n"), Extent::Whole),
-        (many(2_000, "if [ -d x ]; then y=a; fi\n"), Extent::Whole),
-        (many(2_000, "[ -d x ] && cd a\n"), Extent::Whole),
+        (before("while true; do touch a; done"), None),
+        (before("alias a=b b=a; a"), None),
+        (before(&format!("touch {}", "x".repeat(1 << 20))), None),
+        (before(&format!("echo '{}'", "x ".repeat(1 << 19))), None),
+        (many(10_000, "cat > a <<E\nx\nE\n"), None),
+        (before(&"cat <<E ".repeat(10_000)), None),
+        (many(20_000, "touch a b c\n"), None),
+        (many(20_000, "cd x; cd ..\n"), None),
+        (many(2_000, "[ -n \"$x\" ] && y=a\n"), None),
+        (many(2_000, "if [ -d x ]; then y=a; fi\n"), None),
+        (many(2_000, "[ -d x ] && cd a\n"), None),
     ] {
         let shown = command.get(..60).unwrap_or(&command);
         assert_eq!(check(&command, shown), extent, "{shown}");

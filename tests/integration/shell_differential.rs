@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use statewarden::base::disk::cache::DirCache;
+use statewarden::base::env::Env;
 use statewarden::base::path;
 use statewarden::base::target::Act;
 use statewarden::shell::{Scene, analyze};
@@ -66,10 +67,10 @@ impl Predicted {
     fn of(command: &str, dir: &str, home: &str) -> Self {
         let scene = Scene {
             cwd: dir,
-            home: Some(home),
-            project_dir: None,
-            config_dir: None,
-            feature_dir: None,
+            env: &Env {
+                home: Some(home.to_owned()),
+                ..Env::default()
+            },
             disk: &DirCache::default(),
         };
         let mut predicted = Self::default();

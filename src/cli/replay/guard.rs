@@ -23,7 +23,7 @@ use crate::formats::surrogates;
 use crate::guard::claims::{self, Claim};
 use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Decision};
-use crate::guard::{judge, targets};
+use crate::guard::targets;
 use crate::host::event::{Event, Tool};
 use crate::host::transcript::{self, Block, Input, Line, Parsed};
 use crate::log::read::Lines;
@@ -320,10 +320,14 @@ impl Reader<'_> {
     /// text that the call brings whole is judged: what an edit changed is gone.
     fn decide(&self, event: &Event<'_>) -> Option<(Vec<Target>, Decision)> {
         let project = self.projects.get(&self.cwd)?;
-        let ground = DirCache::default();
+        let env = Env {
+            project_dir: Some(project.main.dir.clone()),
+            ..self.around.env.clone()
+        };
         let scene = Scene {
-            project_dir: Some(&project.main.dir),
-            ..judge::scene(&self.cwd, &self.around.env, &ground)
+            cwd: &self.cwd,
+            env: &env,
+            disk: &DirCache::default(),
         };
         let targets = targets::of(event, &scene).ok()?.targets;
         let claims = claims::of(&targets, project, self.registry).ok()?;
