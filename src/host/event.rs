@@ -13,115 +13,75 @@ use serde_json::{Error, Value, from_str};
 
 use crate::base::actor::{Actor, AgentName, UNKNOWN_AGENT};
 use crate::base::env::Env;
+use crate::base::string_enum::string_enum;
 
 pub use input::{Input, Texts, strings};
 pub use json::{Raw, Text};
 pub use tool::{Shell, Tool, words};
 
-/// The events that matter here. New events of Claude Code are `Other`, never an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub enum Kind {
-    PreToolUse,
-    PostToolUse,
-    /// The tool failed; a command may have written before it did.
-    PostToolUseFailure,
-    SubagentStart,
-    SubagentStop,
-    Stop,
-    UserPromptSubmit,
-    SessionStart,
-    SessionEnd,
-    /// A settings file of Claude Code has changed.
-    ConfigChange,
-    Other,
-}
-
-impl Kind {
-    fn parse(name: &str) -> Self {
-        match name {
-            "PreToolUse" => Self::PreToolUse,
-            "PostToolUse" => Self::PostToolUse,
-            "PostToolUseFailure" => Self::PostToolUseFailure,
-            "SubagentStart" => Self::SubagentStart,
-            "SubagentStop" => Self::SubagentStop,
-            "Stop" => Self::Stop,
-            "UserPromptSubmit" => Self::UserPromptSubmit,
-            "SessionStart" => Self::SessionStart,
-            "SessionEnd" => Self::SessionEnd,
-            "ConfigChange" => Self::ConfigChange,
-            _ => Self::Other,
-        }
+string_enum! {
+    /// The events that matter here. New events of Claude Code are `Other`, never an error.
+    pub enum Kind {
+        PreToolUse = "PreToolUse",
+        PostToolUse = "PostToolUse",
+        /// The tool failed; a command may have written before it did.
+        PostToolUseFailure = "PostToolUseFailure",
+        SubagentStart = "SubagentStart",
+        SubagentStop = "SubagentStop",
+        Stop = "Stop",
+        UserPromptSubmit = "UserPromptSubmit",
+        SessionStart = "SessionStart",
+        SessionEnd = "SessionEnd",
+        /// A settings file of Claude Code has changed.
+        ConfigChange = "ConfigChange",
+        Other = "",
     }
 }
 
 /// One event of Claude Code, borrowing from the bytes it was read from. A key that stands
 /// twice is an error: the client cannot write it.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'b"))]
 pub struct Event<'b> {
     /// All of it.
     #[serde(skip)]
     json: &'b str,
-    #[serde(borrow)]
     pub session_id: Text<'b>,
-    #[serde(borrow)]
     pub cwd: Text<'b>,
-    #[serde(borrow)]
     pub hook_event_name: Text<'b>,
-    #[serde(borrow)]
     pub tool_name: Text<'b>,
-    #[serde(borrow)]
     pub tool_use_id: Text<'b>,
-    #[serde(borrow)]
     pub agent_id: Text<'b>,
-    #[serde(borrow)]
     pub agent_type: Text<'b>,
-    #[serde(borrow)]
     pub agent_transcript_path: Text<'b>,
-    #[serde(borrow)]
     pub last_assistant_message: Text<'b>,
-    #[serde(borrow)]
     stop_hook_active: Raw<'b>,
     /// What the user or the client says to the model.
-    #[serde(borrow)]
     pub prompt: Text<'b>,
     /// The settings file that has changed.
-    #[serde(borrow)]
     pub file_path: Text<'b>,
-    #[serde(borrow)]
     pub duration_ms: Raw<'b>,
     /// Of a call that failed: `Exit code N` and what it printed.
-    #[serde(borrow)]
     pub error: Text<'b>,
-    #[serde(borrow)]
     pub background_tasks: Raw<'b>,
-    #[serde(borrow, rename = "tool_input", deserialize_with = "json::keys")]
+    #[serde(rename = "tool_input", deserialize_with = "json::keys")]
     pub input: Input<'b>,
-    #[serde(borrow, rename = "tool_response", deserialize_with = "json::keys")]
+    #[serde(rename = "tool_response", deserialize_with = "json::keys")]
     pub response: Response<'b>,
 }
 
 /// What a call gave back, as far as it matters.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'b"))]
 pub struct Response<'b> {
-    #[serde(borrow)]
     pub status: Text<'b>,
-    #[serde(borrow)]
     pub agent_type: Text<'b>,
-    #[serde(borrow)]
     pub agent_id: Text<'b>,
-    #[serde(borrow)]
     pub worktree_path: Text<'b>,
-    #[serde(borrow)]
     pub handback_report: Raw<'b>,
-    #[serde(borrow)]
     pub content: Raw<'b>,
-    #[serde(borrow)]
     pub bash_edit_diff: Raw<'b>,
-    #[serde(borrow)]
     pub background_task_id: Text<'b>,
-    #[serde(borrow)]
     pub task_id: Text<'b>,
 }
 
@@ -174,7 +134,7 @@ impl<'b> Event<'b> {
     }
 
     pub fn kind(&self) -> Kind {
-        Kind::parse(self.hook_event_name.as_str())
+        Kind::parse(self.hook_event_name.as_str()).unwrap_or(Kind::Other)
     }
 
     pub fn tool(&self) -> Tool<'_> {

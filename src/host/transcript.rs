@@ -10,65 +10,53 @@ use crate::host::event::Text;
 
 /// A line of a conversation.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'l"))]
 pub(crate) struct Line<'l> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'l>,
-    #[serde(borrow)]
     pub(crate) cwd: Text<'l>,
-    #[serde(borrow, rename = "sessionId")]
+    #[serde(rename = "sessionId")]
     pub(crate) session: Text<'l>,
-    #[serde(borrow)]
     pub(crate) timestamp: Text<'l>,
     #[serde(rename = "isSidechain")]
     pub(crate) is_sidechain: bool,
     /// In transcripts of subagents.
-    #[serde(borrow, rename = "agentId")]
+    #[serde(rename = "agentId")]
     pub(crate) agent_id: Text<'l>,
     /// The agent's type; also that of a session that runs as an agent.
-    #[serde(borrow, rename = "attributionAgent")]
+    #[serde(rename = "attributionAgent")]
     pub(crate) agent: Text<'l>,
-    #[serde(borrow)]
     message: Message<'l>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'l"))]
 struct Message<'l> {
-    #[serde(borrow)]
     content: Vec<Block<'l>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'l"))]
 pub(crate) struct Block<'l> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'l>,
-    #[serde(borrow)]
     pub(crate) id: Text<'l>,
     /// The tool's name.
-    #[serde(borrow)]
     pub(crate) name: Text<'l>,
     /// The arguments, unread: most calls are of tools that change nothing.
-    #[serde(borrow)]
     input: Option<&'l RawValue>,
     /// In a result: the id of its call.
-    #[serde(borrow)]
     tool_use_id: Text<'l>,
     is_error: Option<bool>,
 }
 
 /// The arguments that name a file or hold a command.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'l"))]
 pub(crate) struct Input<'l> {
-    #[serde(borrow)]
     pub(crate) file_path: Text<'l>,
-    #[serde(borrow)]
     pub(crate) notebook_path: Text<'l>,
-    #[serde(borrow)]
     pub(crate) path: Text<'l>,
-    #[serde(borrow)]
     pub(crate) command: Text<'l>,
 }
 

@@ -10,30 +10,19 @@ use super::{Raw, Text};
 
 /// The arguments of the tools whose calls are judged by more than their strings.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'b"))]
 pub struct Input<'b> {
-    #[serde(borrow)]
     pub file_path: Text<'b>,
-    #[serde(borrow)]
     pub notebook_path: Text<'b>,
-    #[serde(borrow)]
     pub command: Text<'b>,
-    #[serde(borrow)]
     pub run_in_background: Raw<'b>,
-    #[serde(borrow)]
     pub subagent_type: Text<'b>,
     /// The report that an agent hands back.
-    #[serde(borrow)]
     pub message: Text<'b>,
-    #[serde(borrow)]
     content: Raw<'b>,
-    #[serde(borrow)]
     old_string: Raw<'b>,
-    #[serde(borrow)]
     new_string: Raw<'b>,
-    #[serde(borrow)]
     replace_all: Raw<'b>,
-    #[serde(borrow)]
     edits: Raw<'b>,
 }
 
