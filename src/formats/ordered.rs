@@ -1,13 +1,14 @@
 //! Keys with values in the order of the file, which a message or a rule may go by.
 
+use std::marker::PhantomData;
 use std::{fmt, iter};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ordered<V>(pub Vec<(String, V)>);
+pub struct Ordered<V, K = String>(pub Vec<(K, V)>);
 
-impl<V> Default for Ordered<V> {
+impl<V, K> Default for Ordered<V, K> {
     fn default() -> Self {
         Self(Vec::new())
     }
@@ -20,21 +21,21 @@ impl<V> Ordered<V> {
     }
 }
 
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Ordered<V> {
+impl<'de, V: Deserialize<'de>, K: Deserialize<'de>> Deserialize<'de> for Ordered<V, K> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct InOrder<V>(std::marker::PhantomData<V>);
-        impl<'de, V: Deserialize<'de>> Visitor<'de> for InOrder<V> {
-            type Value = Ordered<V>;
+        struct InOrder<V, K>(PhantomData<(V, K)>);
+        impl<'de, V: Deserialize<'de>, K: Deserialize<'de>> Visitor<'de> for InOrder<V, K> {
+            type Value = Ordered<V, K>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("keys with values")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ordered<V>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let entries = iter::from_fn(|| map.next_entry().transpose());
                 entries.collect::<Result<_, _>>().map(Ordered)
             }
         }
-        from.deserialize_map(InOrder(std::marker::PhantomData))
+        from.deserialize_map(InOrder(PhantomData))
     }
 }

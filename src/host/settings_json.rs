@@ -228,7 +228,7 @@ fn wired(event: &str, group: Node<'_>, hook: Node<'_>) -> Option<Wired> {
     let mut entries = ENTRIES.iter().filter(|entry| entry.event == event);
     let exact = entries.find(|entry| group.is(&entry.group(&command)));
     let timeout = hook.get("timeout").and_then(Node::number);
-    let mut content = hook.value();
+    let mut content = hook.value().unwrap_or_default();
     if let Value::Object(members) = &mut content
         && timeout >= Some(1.0)
     {

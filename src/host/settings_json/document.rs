@@ -1,14 +1,14 @@
 //! A JSON text, read piece by piece, as Claude Code reads it: nested to any depth, with
 //! half surrogate pairs, and of equal keys the last. So it can be edited as text.
 
-use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::WiringError;
+use crate::formats::json;
+use crate::formats::ordered::Ordered;
 
 /// A value with its place in the text.
 #[derive(Clone, Copy, Debug)]
@@ -71,9 +71,10 @@ impl<'t> Node<'t> {
         // The text is JSON, so that reading a piece of it can only fail for its kind.
         match self.kind() {
             Kind::Object => {
-                let Members(members) = serde_json::from_str(self.text).unwrap_or_default();
+                let members: Ordered<&RawValue, &RawValue> =
+                    serde_json::from_str(self.text).unwrap_or_default();
                 let item = |(key, value)| self.item(Some(key), value);
-                members.into_iter().map(item).collect()
+                members.0.into_iter().map(item).collect()
             }
             Kind::Array => {
                 let elements: Vec<&RawValue> = serde_json::from_str(self.text).unwrap_or_default();
@@ -116,13 +117,13 @@ impl<'t> Node<'t> {
         self.text.parse().ok()
     }
 
-    /// Null where it has half surrogate pairs, or is nested too deep.
-    pub(super) fn value(self) -> Value {
-        serde_json::from_str(self.text).unwrap_or_default()
+    /// With U+FFFD for half surrogate pairs; `None` where it is nested too deep.
+    pub(super) fn value(self) -> Option<Value> {
+        json::parse(self.text).ok()
     }
 
     pub(super) fn is(self, value: &Value) -> bool {
-        self.value() == *value
+        self.value().as_ref() == Some(value)
     }
 }
 
@@ -133,33 +134,6 @@ impl<'t> Item<'t> {
         members
             .find(|item| item.key.as_deref() == Some(key))
             .map(|item| item.value)
-    }
-}
-
-#[derive(Default)]
-struct Members<'t>(Vec<(&'t RawValue, &'t RawValue)>);
-
-impl<'t> Deserialize<'t> for Members<'t> {
-    fn deserialize<D: Deserializer<'t>>(from: D) -> Result<Self, D::Error> {
-        struct InOrder;
-
-        impl<'t> Visitor<'t> for InOrder {
-            type Value = Members<'t>;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-
-        from.deserialize_map(InOrder)
     }
 }
 

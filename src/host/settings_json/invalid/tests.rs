@@ -1,4 +1,4 @@
-use serde_json::Value;
+use serde_json::json;
 
 use super::*;
 use crate::host::settings_json::tests::{HERE, is_live, merged, value};
@@ -39,7 +39,7 @@ fn a_value_for_which_the_client_ignores_the_file_is_seen() {
         (
             "permissions.defaultMode",
             json!("yolo"),
-            "`permissions.defaultMode` must be one of `acceptEdits`",
+            "`permissions.defaultMode` must be one of acceptEdits",
         ),
         ("model", json!(3), "`model` must be a string"),
         (
@@ -60,13 +60,13 @@ fn a_value_for_which_the_client_ignores_the_file_is_seen() {
         (
             "includeCoAuthoredBy",
             json!(null),
-            "`includeCoAuthoredBy` must be a boolean",
+            "`includeCoAuthoredBy` must be true or false",
         ),
         ("statusLine", json!("x"), "`statusLine` must be an object"),
         (
             "disableAllHooks",
             json!("true"),
-            "`disableAllHooks` must be a boolean",
+            "`disableAllHooks` must be true or false",
         ),
     ] {
         assert!(fault(path, it).starts_with(what), "{what}");
