@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::base::target::Act;
 use crate::base::{clock, text};
@@ -17,9 +18,10 @@ use crate::log::redact;
 pub const MAX_LINE: usize = 4_032;
 
 /// What a record is about. Only `deny` stands in the deny logs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
+    #[default]
     Deny,
     Warn,
     Detected,
@@ -31,7 +33,7 @@ pub enum What {
 
 /// One record, format version 1. Readers keep keys they do not know; a later
 /// version may add keys but changes none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Record {
     pub v: u8,
     /// Unique, and in the order of time.
@@ -109,27 +111,15 @@ impl Record {
             ts: clock::millis(now),
             source: "statewarden".to_owned(),
             decision: what,
-            rule: None,
-            system: None,
             tool: owned(&event.tool_name),
-            action: None,
-            file_path: None,
-            name: None,
             reason: reason.to_owned(),
-            suggestion: None,
             session_id: owned(&event.session_id),
-            workflow_id: None,
             agent_id: owned(&event.agent_id),
             agent_type: event.agent_type().map(str::to_owned),
             tool_use_id: owned(&event.tool_use_id),
             cwd: owned(&event.cwd),
-            resolves: None,
             command_excerpt: event.input.command.get().map(redact::excerpt),
-            before: None,
-            after: None,
-            certain: None,
-            client: None,
-            also: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -175,65 +165,58 @@ impl LogLine for Record {
     fn ts(&self) -> &str {
         &self.ts
     }
-
-    /// `id`, `ts`, `decision`, `rule` and `system` are never cut.
-    fn shorten(&mut self, limit: usize) {
-        self.also.truncate(limit / 60);
-        let also = self
-            .also
-            .iter_mut()
-            .flat_map(|also| [&mut also.name, &mut also.file_path]);
-        let optional = [
-            &mut self.command_excerpt,
-            &mut self.cwd,
-            &mut self.file_path,
-            &mut self.name,
-            &mut self.suggestion,
-            &mut self.tool,
-            &mut self.session_id,
-            &mut self.workflow_id,
-            &mut self.agent_id,
-            &mut self.agent_type,
-            &mut self.tool_use_id,
-            &mut self.client,
-        ];
-        let texts = optional
-            .into_iter()
-            .flatten()
-            .chain([&mut self.reason])
-            .chain(also);
-        for text in texts {
-            shorten(text, limit);
-        }
-    }
 }
 
 /// A record of a log.
-pub trait LogLine: Clone + Serialize {
+pub trait LogLine: Serialize + Sized {
     /// UTC, RFC 3339, milliseconds.
     fn ts(&self) -> &str;
 
-    /// Brings the texts to a limit each, and the lists to a sixtieth of it.
-    fn shorten(&mut self, limit: usize);
-
-    /// One line of at most [`MAX_LINE`] bytes. The longest fields are cut first.
+    /// One line of at most [`MAX_LINE`] bytes. The longest texts are cut first.
     fn to_line(&self) -> String {
         let mut text = line(self);
         let mut limits = [1_000, 300, 100, 30].into_iter();
-        let mut shorter = None;
         while text.len() > MAX_LINE - LINK_BYTES
             && let Some(limit) = limits.next()
         {
-            let shorter = shorter.get_or_insert_with(|| self.clone());
-            shorter.shorten(limit);
-            text = line(shorter);
+            // Texts and numbers always make a value.
+            let mut record = serde_json::to_value(self).unwrap_or_default();
+            shorten(&mut record, limit);
+            text = line(&record);
         }
         text
     }
 }
 
+/// What finds a record again, and the ids of contents, are never cut.
+const WHOLE: &[&str] = &[
+    "id", "ts", "decision", "rule", "system", "before", "after", "blob",
+];
+
+/// Brings the texts of a record to a limit each, and its lists to a sixtieth of it.
+fn shorten(value: &mut Value, limit: usize) {
+    match value {
+        Value::String(text) => shorten_text(text, limit),
+        Value::Array(items) => {
+            items.truncate(limit / 60);
+            items.iter_mut().for_each(|item| shorten(item, limit));
+        }
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                match key.as_str() {
+                    key if WHOLE.contains(&key) => {}
+                    // What a change is about.
+                    "path" => shorten(field, limit.max(1_000)),
+                    _ => shorten(field, limit),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// Cuts a text to so many bytes, of which those that JSON escapes weigh up to six times as much.
-pub fn shorten(text: &mut String, limit: usize) {
+fn shorten_text(text: &mut String, limit: usize) {
     let weight = |text: &str| text.len() + 5 * text.bytes().filter(|b| *b < 0x20).count();
     while weight(text) > limit {
         *text = text::truncate(text, (text.chars().count() / 2).max(1));

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::log::append::LogFile;
-use crate::log::record::{LogLine, shorten};
+use crate::log::record::LogLine;
 use crate::recorder::entry::{BlobId, ChangeKind};
 
 /// What was decided about a change.
@@ -51,16 +51,6 @@ pub struct ChangeRecord {
 impl LogLine for ChangeRecord {
     fn ts(&self) -> &str {
         &self.ts
-    }
-
-    fn shorten(&mut self, limit: usize) {
-        let ids = [&mut self.tool, &mut self.tool_use_id, &mut self.session_id];
-        let texts = ids.into_iter().flatten().chain(&mut self.agent_id);
-        texts
-            .chain(&mut self.actor)
-            .for_each(|text| shorten(text, limit));
-        // The path is what the record is about.
-        shorten(&mut self.path, limit.max(1_000));
     }
 }
 

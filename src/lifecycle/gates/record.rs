@@ -107,31 +107,4 @@ impl LogLine for GateRecord {
     fn ts(&self) -> &str {
         &self.ts
     }
-
-    /// Names that an event or a file of the system brings can be of any length.
-    fn shorten(&mut self, limit: usize) {
-        self.also.truncate(limit / 60);
-        self.proof.truncate(limit / 60);
-        let also = self.also.iter_mut().map(|moved| &mut moved.gate);
-        let proof = self.proof.iter_mut().chain(&mut self.command);
-        let proof = proof.filter_map(|proof| match proof {
-            Proof::Verdict { line, .. } | Proof::Command { line, .. } => Some(line),
-            Proof::Artifact { path: text, .. } | Proof::Approval { by: text } => Some(text),
-            Proof::Boxes { .. } => None,
-        });
-        let optional = [
-            &mut self.gate,
-            &mut self.phase,
-            &mut self.agent_type,
-            &mut self.agent_id,
-            &mut self.session_id,
-            &mut self.evidence,
-            &mut self.unsupported,
-            &mut self.skipped,
-        ];
-        let texts = optional.into_iter().flatten().chain([&mut self.file]);
-        for text in texts.chain(also).chain(proof) {
-            record::shorten(text, limit);
-        }
-    }
 }
