@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::output::{Page, Paint, Show, writeln};
 use super::{Answer, CliContext, change, number};
-use crate::lifecycle::gates::SiteFiles;
+use crate::lifecycle::evidence::outdated;
+use crate::project::files::InDir;
 use crate::systems::groups;
 use crate::systems::groups::state::{self, Change, Group, GroupState};
 use crate::systems::system::Files;
@@ -102,12 +103,8 @@ fn derive(dir: &str, context: &CliContext<'_>) -> Result<Option<Change>> {
         return Ok(None);
     }
     change::present(&dir.join("STUCK.md"))?;
-    let files = SiteFiles {
-        dir,
-        project: &context.project,
-    };
-    Ok(state::derive(&|name| files.read(name), &|| {
-        files.outdated("tasks.md")
+    Ok(state::derive(&|name| InDir { dir }.read(name), &|| {
+        outdated(&context.project, &dir.join("tasks.md"))
     }))
 }
 

@@ -298,10 +298,8 @@ pub(crate) fn report_written(context: &Context<'_>, event: &Event<'_>, claims: &
             continue;
         };
         let left = read_text(&path).ok().flatten().unwrap_or(said);
-        let around = [GateScope::at_dir(
-            claim.governed,
-            format!("{above}/{dir}").into(),
-        )];
+        let dir = format!("{above}/{dir}").into();
+        let around = [GateScope::at_dir(&context.project, claim.governed, dir)];
         let moment = AgentEvent::Wrote { entry, text: &left };
         carry_out(context, moment, &around, event);
     }

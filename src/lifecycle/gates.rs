@@ -8,15 +8,14 @@ mod files;
 mod record;
 mod scope;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
-use self::commit::commit;
 pub use self::commit::write_through;
-use self::files::ReadSet;
-pub use self::files::{SiteFiles, SiteRuns, nearest};
+pub use self::files::{SiteRuns, nearest};
 pub use self::record::{About, GateRecord};
 pub use self::scope::GateScope;
 use crate::base::disk::bounded_read;
@@ -75,8 +74,9 @@ pub struct Plan<'a> {
 struct Planned<'a> {
     around: &'a GateScope<'a>,
     dir: &'a Path,
-    asked: ReadSet<'a>,
-    consequences: Effects,
+    effects: Effects,
+    /// The files that could not be read, with the reason.
+    faults: BTreeMap<String, String>,
 }
 
 /// What became of a file.
@@ -100,10 +100,12 @@ impl Planned<'_> {
     /// The outcomes by file. Where one changes nothing because a file cannot be
     /// read, that is the reason; with no file chosen it can be any.
     fn outcomes(&self) -> Vec<Applied> {
-        let unreadable = self.asked.unreadable();
         let judged = |FileOutcome { file, outcome }: FileOutcome| {
-            let is_it = |(name, _): &&(String, String)| file.is_empty() || *name == file;
-            let outcome = match (&outcome, unreadable.iter().find(is_it)) {
+            let fault = match file.as_str() {
+                "" => self.faults.first_key_value(),
+                file => self.faults.get_key_value(file),
+            };
+            let outcome = match (&outcome, fault) {
                 (Err(_), Some((name, why))) => {
                     Err(io::Error::other(format!("`{name}` cannot be read: {why}")))
                 }
@@ -111,7 +113,7 @@ impl Planned<'_> {
             };
             Applied { file, outcome }
         };
-        let outcomes = self.consequences.outcomes.iter().cloned();
+        let outcomes = self.effects.outcomes.iter().cloned();
         outcomes.map(judged).collect()
     }
 }
@@ -140,17 +142,15 @@ impl<'a> Plan<'a> {
     pub fn owed(&self) -> Vec<OwedArtifact> {
         let mut dues = Vec::new();
         for state in &self.states {
-            let unreadable = state.asked.unreadable();
-            for MissingArtifact { file, why } in &state.consequences.owed {
-                let is_it = |(name, _): &&(String, String)| name == file;
-                let unread = unreadable.iter().find(is_it);
+            for MissingArtifact { file, why } in &state.effects.owed {
+                let fault = state.faults.get(file);
                 let dir = state.around.own.as_deref().unwrap_or(state.dir);
                 dues.push(OwedArtifact {
                     system: state.around.governed.id().to_owned(),
                     mode: state.around.governed.mode,
                     name: file.clone(),
                     path: path::from_os(&dir.join(file)),
-                    why: unread.map_or(why.clone(), |(_, why)| format!("it cannot be read: {why}")),
+                    why: fault.map_or(why.clone(), |why| format!("it cannot be read: {why}")),
                 });
             }
         }
@@ -162,8 +162,7 @@ impl<'a> Plan<'a> {
     pub fn carry_out(&self, project: &Project, about: &About<'_>) -> GateEffects {
         let mut effects = GateEffects::default();
         for state in &self.states {
-            let replan = || state.around.plan(&self.moment, self.now);
-            for Applied { file, outcome } in commit(state, &replan) {
+            for Applied { file, outcome } in self.commit(state) {
                 let record = self.record(state, &file, project, about);
                 effects.has_failed |= outcome.is_err();
                 effects.is_undecided |= file.is_empty();
@@ -187,7 +186,7 @@ impl<'a> Plan<'a> {
     pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> GateEffects {
         let mut effects = GateEffects::default();
         for state in &self.states {
-            for planned in &state.consequences.outcomes {
+            for planned in &state.effects.outcomes {
                 let record = self.record(state, &planned.file, project, about);
                 effects.records.push(record.skipped(why.to_owned()));
             }

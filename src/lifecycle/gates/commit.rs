@@ -1,62 +1,52 @@
 //! Planned outcomes → the disk: one locked read-modify-write for each state.
 
 use std::path::Path;
-use std::{fs, io, thread};
+use std::time::Duration;
+use std::{fs, io};
 
-use super::{Applied, Planned};
+use super::{Applied, Plan, Planned};
 use crate::base::disk::resolve::is_free_of_links;
 use crate::store::lock::{IN_HOOK, with_state_lock};
 use crate::store::replace::replace;
 use crate::systems::system::FileOutcome;
 
-/// How often a busy lock is tried for, each time for the hook's wait.
-const TRIES: usize = 4;
+/// How long a change waits for the locks of its state.
+const TO_MOVE: Duration = IN_HOOK.saturating_mul(4);
 
-/// Writes what a plan says of a state.
-pub(super) fn commit<'a>(
-    state: &Planned<'a>,
-    replan: &dyn Fn() -> Option<Planned<'a>>,
-) -> Vec<Applied> {
-    let planned = &state.consequences.outcomes;
-    let changes = |planned: &FileOutcome| planned.outcome.is_ok();
-    if !planned.iter().any(changes) {
-        return state.outcomes();
-    }
-    let attempt = || {
-        let pid_lock = state.around.governed.system.info().pid_lock;
-        let locked = state.around.ready_to_lock()?;
-        with_state_lock(&locked, pid_lock, IN_HOOK, |_| {
-            // What was planned before the lock may be stale, and is planned again then.
-            let mut outcomes = match state.asked.holds() {
-                true => state.outcomes(),
-                false => replan().map(|again| again.outcomes()).unwrap_or_default(),
-            };
-            for applied in &mut outcomes {
-                if let Ok(Ok(change)) = &applied.outcome
-                    && let Err(error) = write_through(&state.dir.join(&applied.file), &change.text)
-                {
-                    applied.outcome = Err(error);
-                }
-            }
-            Ok(outcomes)
-        })
-    };
-    let mut applied = attempt();
-    for _ in 1..TRIES {
-        match &applied {
-            Err(busy) if busy.kind() == io::ErrorKind::WouldBlock => thread::yield_now(),
-            _ => break,
+impl Plan<'_> {
+    /// Writes what the plan says of a state.
+    pub(super) fn commit(&self, state: &Planned<'_>) -> Vec<Applied> {
+        let planned = &state.effects.outcomes;
+        if planned.iter().all(|planned| planned.outcome.is_err()) {
+            return state.outcomes();
         }
-        applied = attempt();
-    }
-    applied.unwrap_or_else(|error| {
-        let (kind, why) = (error.kind(), error.to_string());
-        let failed = |planned: &FileOutcome| Applied {
-            file: planned.file.clone(),
-            outcome: Err(io::Error::new(kind, why.clone())),
+        let write = |dir: &Path| {
+            let pid_lock = state.around.governed.system.info().pid_lock;
+            with_state_lock(dir, pid_lock, TO_MOVE, |_| {
+                // What was planned before the lock may be stale.
+                let again = state.around.plan(&self.moment, self.now);
+                let mut outcomes = again.map_or_else(Vec::new, |again| again.outcomes());
+                for applied in &mut outcomes {
+                    if let Ok(Ok(change)) = &applied.outcome {
+                        let path = state.dir.join(&applied.file);
+                        if let Err(error) = write_through(&path, &change.text) {
+                            applied.outcome = Err(error);
+                        }
+                    }
+                }
+                Ok(outcomes)
+            })
         };
-        planned.iter().map(failed).collect()
-    })
+        let written = state.around.ready_to_lock().and_then(|dir| write(&dir));
+        written.unwrap_or_else(|error| {
+            let (kind, why) = (error.kind(), error.to_string());
+            let failed = |planned: &FileOutcome| Applied {
+                file: planned.file.clone(),
+                outcome: Err(io::Error::new(kind, why.clone())),
+            };
+            planned.iter().map(failed).collect()
+        })
+    }
 }
 
 /// Replaces a state file. A link is written through, as the systems' own tools do.

@@ -1,17 +1,14 @@
-//! The files of a state: where they are, how they are read, what a plan saw of them, and the runs in them.
+//! Where the files of a state are, and the runs in them.
 
-use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
+use super::scope::GateScope;
 use crate::base::path;
-use crate::lifecycle::evidence::{GateLog, outdated};
-use crate::project::files::InDir;
+use crate::lifecycle::evidence::GateLog;
 use crate::project::registry::EnabledSystem;
 use crate::project::roots::{Project, Root};
 use crate::project::sites::{self, Site};
-use crate::settings::model::EvidenceMode;
-use crate::systems::system::Files;
-use crate::systems::workflow::{Proof, Workflow};
+use crate::systems::workflow::Workflow;
 
 /// The nearest `gate_dir` of a system that holds some of its state. Other
 /// directories of that name are common: a package of a monorepo has a `.claude`
@@ -83,118 +80,6 @@ impl OwnTree {
     }
 }
 
-type Answer = Result<Option<String>, String>;
-
-/// How many of the latest answers are given again. What was asked for long before
-/// is asked for anew, so that a plan over very many files need not be searched.
-const LATEST: usize = 8;
-
-/// The files of a state and the answers that were given. What a plan says follows
-/// from these alone, so it holds for as long as they do.
-pub(super) struct ReadSet<'f> {
-    files: &'f dyn Files,
-    texts: RefCell<Vec<(String, Answer)>>,
-    dirs: OnceCell<Vec<String>>,
-}
-
-impl<'f> ReadSet<'f> {
-    pub(super) fn new(files: &'f dyn Files) -> Self {
-        Self {
-            files,
-            texts: RefCell::default(),
-            dirs: OnceCell::new(),
-        }
-    }
-
-    /// Whether every answer would be the same now, to the byte.
-    pub(super) fn holds(&self) -> bool {
-        let texts = self.texts.borrow();
-        let mut texts = texts.iter();
-        texts.all(|(name, text)| self.files.read(name) == *text)
-            && self
-                .dirs
-                .get()
-                .is_none_or(|dirs| self.files.dirs() == *dirs)
-    }
-
-    /// The files that are there and cannot be read, with the reason.
-    pub(super) fn unreadable(&self) -> Vec<(String, String)> {
-        let texts = self.texts.borrow();
-        let faults = texts.iter().filter_map(|(name, text)| {
-            let why = text.as_ref().err()?;
-            Some((name.clone(), why.clone()))
-        });
-        faults.collect()
-    }
-}
-
-impl Files for ReadSet<'_> {
-    fn read(&self, name: &str) -> Answer {
-        let texts = self.texts.borrow();
-        let mut latest = texts.iter().rev().take(LATEST);
-        if let Some((_, text)) = latest.find(|(known, _)| known == name) {
-            return text.clone();
-        }
-        drop(texts);
-        let text = self.files.read(name);
-        let answer = (name.to_owned(), text.clone());
-        self.texts.borrow_mut().push(answer);
-        text
-    }
-
-    fn passed_test(&self, run: &str, phases: &[&str]) -> Option<Proof> {
-        self.files.passed_test(run, phases)
-    }
-
-    fn speaks_of_phase(&self, run: &Workflow) -> bool {
-        self.files.speaks_of_phase(run)
-    }
-
-    fn left_over(&self, name: &str, begun: Option<&str>) -> Option<String> {
-        self.files.left_over(name, begun)
-    }
-
-    fn outdated(&self, tasks: &str) -> Vec<String> {
-        self.files.outdated(tasks)
-    }
-
-    fn evidence(&self) -> EvidenceMode {
-        self.files.evidence()
-    }
-
-    fn sites(&self) -> Vec<String> {
-        self.files.sites()
-    }
-
-    fn last_command(&self, run: &str, gate: &str, since: Option<&str>) -> Option<Proof> {
-        self.files.last_command(run, gate, since)
-    }
-
-    fn dirs(&self) -> Vec<String> {
-        self.dirs.get_or_init(|| self.files.dirs()).clone()
-    }
-}
-
-/// The files of one site, with what the change log knows of them.
-pub struct SiteFiles<'a> {
-    pub dir: &'a Path,
-    pub project: &'a Project,
-}
-
-impl Files for SiteFiles<'_> {
-    fn read(&self, name: &str) -> Answer {
-        InDir { dir: self.dir }.read(name)
-    }
-
-    fn dirs(&self) -> Vec<String> {
-        InDir { dir: self.dir }.dirs()
-    }
-
-    fn outdated(&self, tasks: &str) -> Vec<String> {
-        outdated(self.project, &self.dir.join(tasks))
-    }
-}
-
 /// The runs of sites.
 #[derive(Default)]
 pub struct SiteRuns {
@@ -234,11 +119,7 @@ impl SiteRuns {
         project: &Project,
         log: &GateLog,
     ) -> Self {
-        let there = SiteFiles {
-            dir: dir.as_ref(),
-            project,
-        };
-        let files = ReadSet::new(&there);
+        let files = GateScope::at_dir(project, governed, dir.into());
         let (mut readable, mut problems) = (Vec::new(), Vec::new());
         for run in governed.system.runs(shown, &files) {
             match run {
@@ -247,7 +128,7 @@ impl SiteRuns {
             }
         }
         // What a system says of a text that is none says less than why it is none.
-        for (name, why) in files.unreadable() {
+        for (name, why) in files.faults.take() {
             let file = path::below(shown, &name);
             let could_not = format!("could not read `{file}`: ");
             readable.retain(|run| run.file != file);
@@ -260,42 +141,5 @@ impl SiteRuns {
             log.mark(project, run);
         }
         Self { readable, problems }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Default)]
-    struct Memory {
-        text: RefCell<Option<String>>,
-        dirs: RefCell<Vec<String>>,
-    }
-
-    impl Files for Memory {
-        fn read(&self, _: &str) -> Answer {
-            Ok(self.text.borrow().clone())
-        }
-
-        fn dirs(&self) -> Vec<String> {
-            self.dirs.borrow().clone()
-        }
-    }
-
-    #[test]
-    fn a_plan_holds_until_an_answer_would_be_another() {
-        let files = Memory::default();
-        let asked = ReadSet::new(&files);
-        files.dirs.borrow_mut().push("a".to_owned());
-        assert!(asked.holds(), "nothing was asked");
-        assert_eq!(asked.dirs(), ["a"]);
-        assert_eq!(asked.read("x").unwrap(), None);
-        assert!(asked.holds());
-        files.dirs.borrow_mut().push("b".to_owned());
-        assert!(!asked.holds(), "a session was begun");
-        files.dirs.borrow_mut().pop();
-        *files.text.borrow_mut() = Some(String::new());
-        assert!(!asked.holds(), "a file was made");
     }
 }

@@ -1,6 +1,6 @@
 //! Where a system's state is around an event, and what its files say.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
-use super::files::{OwnTree, ReadSet, below_root, nearest_from};
+use super::files::{OwnTree, below_root, nearest_from};
 use super::{Planned, blob, display_path};
 use crate::base::actor::AgentName;
 use crate::base::path;
@@ -27,9 +27,10 @@ use crate::systems::workflow::{Proof, Workflow};
 /// A system's state around an event, looked for when the system first asks for it.
 pub struct GateScope<'c> {
     pub governed: &'c EnabledSystem<'c>,
+    project: &'c Project,
     dir: OnceCell<Option<PathBuf>>,
-    /// The project, and where below the session's root the search begins.
-    nearest: Option<(&'c Project, Rc<str>)>,
+    /// Where below the session's root the search for it begins.
+    below: Rc<str>,
     /// The same place in the agent's own work tree, where agents leave artifacts.
     pub(super) own: Option<PathBuf>,
     reach: Reach,
@@ -37,6 +38,8 @@ pub struct GateScope<'c> {
     evidence: Option<&'c Evidence<'c>>,
     /// Of a system whose state is at the root.
     sites: Option<RootSites<'c>>,
+    /// The files that are there and could not be read, with the reason.
+    pub(super) faults: RefCell<BTreeMap<String, String>>,
 }
 
 /// The sites of a system that has one state for all of them.
@@ -86,13 +89,11 @@ impl<'c> GateScope<'c> {
         let mut all: Vec<Self> = at_root.collect();
         for (governed, gate_dir) in gated.clone() {
             all.push(Self {
-                governed,
                 dir: OnceCell::new(),
-                nearest: Some((project, below.clone())),
+                below: below.clone(),
                 own: tree_for(governed).map(|tree| tree.gate_dir(governed, gate_dir)),
-                reach: Reach::Children,
                 evidence,
-                sites: None,
+                ..Self::at_dir(project, governed, PathBuf::new())
             });
         }
         for (governed, gate_dir) in gated {
@@ -101,8 +102,9 @@ impl<'c> GateScope<'c> {
                     let own = tree_for(governed).map(|tree| tree.root.path(&site.site).into());
                     all.push(Self {
                         own,
+                        reach: Reach::Itself,
                         evidence,
-                        ..Self::known(governed, site.dir().into(), Reach::Itself)
+                        ..Self::at_dir(project, governed, site.dir().into())
                     });
                 }
             }
@@ -111,19 +113,17 @@ impl<'c> GateScope<'c> {
     }
 
     /// The state in a `gate_dir` that is known.
-    pub fn at_dir(governed: &'c EnabledSystem<'c>, dir: PathBuf) -> Self {
-        Self::known(governed, dir, Reach::Children)
-    }
-
-    fn known(governed: &'c EnabledSystem<'c>, dir: PathBuf, reach: Reach) -> Self {
+    pub fn at_dir(project: &'c Project, governed: &'c EnabledSystem<'c>, dir: PathBuf) -> Self {
         Self {
             governed,
+            project,
             dir: OnceCell::from(Some(dir)),
-            nearest: None,
+            below: "".into(),
             own: None,
-            reach,
+            reach: Reach::Children,
             evidence: None,
             sites: None,
+            faults: RefCell::default(),
         }
     }
 
@@ -156,7 +156,8 @@ impl<'c> GateScope<'c> {
                 globs,
                 found: OnceCell::new(),
             }),
-            ..Self::known(governed, PathBuf::from(&project.main.dir), Reach::Itself)
+            reach: Reach::Itself,
+            ..Self::at_dir(project, governed, (&project.main.dir).into())
         }
     }
 
@@ -175,9 +176,8 @@ impl<'c> GateScope<'c> {
     /// Where the state is, if there is any.
     pub fn dir(&self) -> Option<&Path> {
         let search = || {
-            let (project, below) = self.nearest.as_ref()?;
             let own = || self.own_dir().map(Path::to_owned);
-            nearest_from(project, below, self.governed).or_else(own)
+            nearest_from(self.project, &self.below, self.governed).or_else(own)
         };
         self.dir.get_or_init(search).as_deref()
     }
@@ -213,18 +213,18 @@ impl<'c> GateScope<'c> {
 
     /// What a moment means here; `None` where it means nothing.
     pub(super) fn plan(&self, moment: &AgentEvent<'_>, now: DateTime<Utc>) -> Option<Planned<'_>> {
-        let asked = ReadSet::new(self);
-        let consequences = self.at(moment, &asked, now);
-        let concerns = !consequences.outcomes.is_empty() || !consequences.owed.is_empty();
+        self.faults.take();
+        let effects = self.at(moment, now);
+        let concerns = !effects.outcomes.is_empty() || !effects.owed.is_empty();
         Some(Planned {
             dir: concerns.then(|| self.dir())??,
             around: self,
-            asked,
-            consequences,
+            faults: self.faults.take(),
+            effects,
         })
     }
 
-    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
+    fn at(&self, moment: &AgentEvent<'_>, now: DateTime<Utc>) -> Effects {
         let role = match moment {
             AgentEvent::AgentStart { agent } | AgentEvent::AgentEnd { agent, .. } => {
                 self.role_of(agent)
@@ -238,7 +238,7 @@ impl<'c> GateScope<'c> {
             }
             (moment, _) => moment,
         };
-        self.governed.system.at(&moment, files, now)
+        self.governed.system.at(&moment, self, now)
     }
 
     /// The settings may give an agent the role of another.
@@ -246,10 +246,8 @@ impl<'c> GateScope<'c> {
         let role = self.governed.contract.role_of(agent);
         role.map(AgentName::parse)
     }
-}
 
-impl Files for GateScope<'_> {
-    fn read(&self, name: &str) -> Result<Option<String>, String> {
+    fn text_of(&self, name: &str) -> Result<Option<String>, String> {
         if self.governed.system.is_artifact(name)
             && let Some(dir) = self.own_dir()
             && let Some(text) = (InDir { dir }).read(name)?
@@ -257,6 +255,16 @@ impl Files for GateScope<'_> {
             return Ok(Some(text));
         }
         self.dir().map_or(Ok(None), |dir| InDir { dir }.read(name))
+    }
+}
+
+impl Files for GateScope<'_> {
+    fn read(&self, name: &str) -> Result<Option<String>, String> {
+        let note = |why: &String| {
+            let mut faults = self.faults.borrow_mut();
+            faults.insert(name.to_owned(), why.clone());
+        };
+        self.text_of(name).inspect_err(note)
     }
 
     fn passed_test(&self, run: &str, phases: &[&str]) -> Option<Proof> {
@@ -305,10 +313,8 @@ impl Files for GateScope<'_> {
     }
 
     fn outdated(&self, tasks: &str) -> Vec<String> {
-        match (self.evidence, self.dir()) {
-            (Some(evidence), Some(dir)) => outdated(evidence.project, &dir.join(tasks)),
-            _ => Vec::new(),
-        }
+        let dir = self.dir();
+        dir.map_or_else(Vec::new, |dir| outdated(self.project, &dir.join(tasks)))
     }
 
     fn evidence(&self) -> EvidenceMode {
