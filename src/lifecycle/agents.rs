@@ -107,12 +107,19 @@ fn begin_run(
     let noted = make_own_folder(&folder).and_then(|()| {
         with_lock(&folder, TO_COUNT, |locked| {
             let mut runs = Runs::read(locked);
-            let is_known = runs.forget(session, id);
-            match began {
-                Some(began) if !id.is_empty() => runs.begin(session, id, began),
-                _ if !is_known => return Ok(()),
-                _ => {}
+            let known = runs.get(session, id);
+            let is_news = began.is_some() || known.is_counted || known.was_sent_back;
+            if id.is_empty() || !is_news {
+                return Ok(());
             }
+            runs.note(session, id, |run| {
+                (run.is_counted, run.was_sent_back) = (false, false);
+                let workflow = |began: &Option<Began>| Some(began.as_ref()?.workflow.clone());
+                // An earlier start in the same workflow stands.
+                if began.is_some() && workflow(&began) != workflow(&run.began) {
+                    run.began = began;
+                }
+            });
             runs.write(locked)
         })
     });
@@ -127,13 +134,16 @@ pub(crate) fn agent_wrote(context: &Context<'_>, event: &Event<'_>, claims: &[Cl
     if id.is_empty() || !event.tool().is_file_tool() || paths.is_empty() {
         return;
     }
-    let note = |runs: &mut Runs| paths.iter().any(|path| runs.wrote(session, id, path));
-    if !note(&mut Runs::peek(&folder)) {
+    let began = Runs::peek(&folder).get(session, id).began;
+    if !began.is_some_and(|began| paths.iter().any(|path| began.held.contains_key(path))) {
         return;
     }
     let noted = with_lock(&folder, TO_COUNT, |locked| {
         let mut runs = Runs::read(locked);
-        note(&mut runs);
+        runs.note(session, id, |run| {
+            let held = run.began.iter_mut().map(|began| &mut began.held);
+            held.for_each(|held| held.retain(|path, _| !paths.contains(path)));
+        });
         runs.write(locked)
     });
     context.warn_about("runs.json", noted);
@@ -209,19 +219,20 @@ fn count_end(
 ) -> Counted {
     let mut runs = Runs::read(locked);
     let id = ending.agent_id.as_deref().unwrap_or_default();
+    let run = runs.get(event.session(), id);
     // The end before a second one was blocked, by whatever hook, and did not count.
     let is_second = ending.told_by == ToldBy::SecondStop;
-    if !is_second && runs.is_counted(event.session(), id) {
+    if !is_second && run.is_counted {
         return Counted::Before;
     }
     let mut ending = ending.clone();
-    if ending.told_by == ToldBy::Stop && runs.was_sent_back(event.session(), id) {
+    if ending.told_by == ToldBy::Stop && run.was_sent_back {
         ending.told_by = ToldBy::SecondStop;
     }
     let (effects, counted) = apply_end(context, event, &ending, plan);
     // Where a file could not be written, the run's second event is another chance.
     if matches!(counted, Counted::Now(_)) && !id.is_empty() && !effects.has_failed {
-        runs.count(event.session(), id);
+        runs.note(event.session(), id, |run| run.is_counted = true);
         // The gate has moved; at worst the run's second event moves it again.
         context.warn_about("runs.json", runs.write(locked));
     }

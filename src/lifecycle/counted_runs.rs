@@ -19,19 +19,25 @@ const FILE: &str = "runs.json";
 /// under that folder's lock.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Runs {
-    counted: Vec<Run>,
-    /// Those whose report was denied once.
-    #[serde(default)]
-    sent_back: Vec<Run>,
-    #[serde(default)]
-    began: Vec<Began>,
+    /// Of each agent, the newest last.
+    runs: Vec<Run>,
+}
+
+/// What is known of an agent's run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    session: String,
+    agent: String,
+    /// Its end was counted.
+    pub is_counted: bool,
+    /// Its report was denied once.
+    pub was_sent_back: bool,
+    pub began: Option<Began>,
 }
 
 /// What the artifacts of an agent held when it first started in a workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Began {
-    #[serde(flatten)]
-    run: Run,
     pub workflow: Option<String>,
     /// UTC, RFC 3339, milliseconds.
     pub at: String,
@@ -40,27 +46,10 @@ pub struct Began {
     pub held: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Run {
-    session: String,
-    agent: String,
-}
-
 impl Run {
     fn is(&self, session: &str, agent: &str) -> bool {
         self.session == session && self.agent == agent
     }
-}
-
-/// Adds a run to a list as its newest; the oldest ones go.
-fn add(runs: &mut Vec<Run>, session: &str, agent: &str) {
-    runs.retain(|run| !run.is(session, agent));
-    runs.push(Run {
-        session: session.to_owned(),
-        agent: agent.to_owned(),
-    });
-    let surplus = runs.len().saturating_sub(MAX_RUNS);
-    runs.drain(..surplus);
 }
 
 impl Runs {
@@ -74,55 +63,21 @@ impl Runs {
         read_own(own_folder, FILE).unwrap_or_default()
     }
 
-    pub fn is_counted(&self, session: &str, agent: &str) -> bool {
-        self.counted.iter().any(|run| run.is(session, agent))
+    /// What is known of an agent; of one that is not known, nothing.
+    pub fn get(&self, session: &str, agent: &str) -> Run {
+        let run = self.runs.iter().find(|run| run.is(session, agent));
+        run.cloned().unwrap_or_default()
     }
 
-    pub fn was_sent_back(&self, session: &str, agent: &str) -> bool {
-        self.sent_back.iter().any(|run| run.is(session, agent))
-    }
-
-    pub fn count(&mut self, session: &str, agent: &str) {
-        add(&mut self.counted, session, agent);
-    }
-
-    pub fn send_back(&mut self, session: &str, agent: &str) {
-        add(&mut self.sent_back, session, agent);
-    }
-
-    pub fn began(&self, session: &str, agent: &str) -> Option<&Began> {
-        self.began.iter().find(|began| began.run.is(session, agent))
-    }
-
-    /// Notes an agent's start; an earlier one in the same workflow stands.
-    pub fn begin(&mut self, session: &str, agent: &str, began: Began) {
-        let earlier = self.began(session, agent);
-        if earlier.is_some_and(|earlier| earlier.workflow == began.workflow) {
-            return;
-        }
-        self.began.retain(|began| !began.run.is(session, agent));
-        let run = Run {
-            session: session.to_owned(),
-            agent: agent.to_owned(),
-        };
-        self.began.push(Began { run, ..began });
-        let surplus = self.began.len().saturating_sub(MAX_RUNS);
-        self.began.drain(..surplus);
-    }
-
-    /// A file tool of an agent has written a file; `false` where that says nothing new.
-    pub fn wrote(&mut self, session: &str, agent: &str, path: &str) -> bool {
-        let mut began = self.began.iter_mut();
-        let began = began.find(|began| began.run.is(session, agent));
-        began.is_some_and(|began| began.held.remove(path).is_some())
-    }
-
-    /// A continued agent is countable again; `false` where nothing was known of it.
-    pub fn forget(&mut self, session: &str, agent: &str) -> bool {
-        let n_known = self.counted.len() + self.sent_back.len();
-        self.counted.retain(|run| !run.is(session, agent));
-        self.sent_back.retain(|run| !run.is(session, agent));
-        self.counted.len() + self.sent_back.len() < n_known
+    /// Changes what is known of an agent, which makes it the newest; the oldest ones go.
+    pub fn note(&mut self, session: &str, agent: &str, change: impl FnOnce(&mut Run)) {
+        let mut run = self.get(session, agent);
+        (run.session, run.agent) = (session.to_owned(), agent.to_owned());
+        change(&mut run);
+        self.runs.retain(|run| !run.is(session, agent));
+        self.runs.push(run);
+        let surplus = self.runs.len().saturating_sub(MAX_RUNS);
+        self.runs.drain(..surplus);
     }
 
     /// # Errors
@@ -137,23 +92,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_forgotten_alone_and_the_oldest_go_first() {
+    fn a_run_is_changed_alone_and_the_oldest_go_first() {
         let mut runs = Runs::default();
+        let count = |runs: &mut Runs, session: &str, agent: &str| {
+            runs.note(session, agent, |run| run.is_counted = true);
+        };
         for (session, agent) in [("s", "a"), ("s", "b"), ("t", "a"), ("s", "a")] {
-            runs.count(session, agent);
+            count(&mut runs, session, agent);
         }
-        assert_eq!(runs.counted.len(), 3);
-        runs.send_back("t", "a");
-        assert!(runs.was_sent_back("t", "a") && !runs.was_sent_back("s", "a"));
-        assert!(runs.forget("s", "a") && !runs.forget("s", "a"));
-        let left = [("s", "a"), ("s", "b"), ("t", "a")].map(|(s, a)| runs.is_counted(s, a));
+        assert_eq!(runs.runs.len(), 3);
+        runs.note("t", "a", |run| run.was_sent_back = true);
+        assert!(runs.get("t", "a").was_sent_back && !runs.get("s", "a").was_sent_back);
+        runs.note("s", "a", |run| run.is_counted = false);
+        let left = [("s", "a"), ("s", "b"), ("t", "a")].map(|(s, a)| runs.get(s, a).is_counted);
         assert_eq!(left, [false, true, true]);
-        for n in 2..MAX_RUNS {
-            runs.count("u", &n.to_string());
+        for n in 3..MAX_RUNS {
+            count(&mut runs, "u", &n.to_string());
         }
-        assert!(runs.is_counted("s", "b"));
-        runs.count("u", "one too many");
-        assert!(!runs.is_counted("s", "b") && runs.is_counted("t", "a"));
-        assert_eq!(runs.counted.len(), MAX_RUNS);
+        assert!(runs.get("s", "b").is_counted);
+        count(&mut runs, "u", "one too many");
+        assert!(!runs.get("s", "b").is_counted && runs.get("t", "a").is_counted);
+        assert_eq!(runs.runs.len(), MAX_RUNS);
     }
 }

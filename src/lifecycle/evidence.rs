@@ -281,7 +281,7 @@ impl<'c> Evidence<'c> {
         let runs = Runs::peek(context.logs().own_folder());
         Self {
             agent: Some(AgentName::parse(name)),
-            began: runs.began(session, id).cloned(),
+            began: runs.get(session, id).began,
             ..Self::of(context)
         }
     }

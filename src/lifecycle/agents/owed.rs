@@ -60,10 +60,10 @@ pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let noted = make_own_folder(context.logs().own_folder()).and_then(|()| {
         with_lock(context.logs().own_folder(), TO_COUNT, |locked| {
             let mut runs = Runs::read(locked);
-            if runs.was_sent_back(session, id) {
+            if runs.get(session, id).was_sent_back {
                 return Ok(Reply::Silent);
             }
-            runs.send_back(session, id);
+            runs.note(session, id, |run| run.was_sent_back = true);
             runs.write(locked)?;
             append_gates_locked(context, locked, records);
             let reason = send_back(&owed, BY_HANDBACK);
@@ -78,11 +78,10 @@ pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
 
 /// Why an agent would be sent back that ends or hands its report back now. Nothing is noted.
 pub(crate) fn objection_to_end(context: &Context<'_>, event: &Event<'_>) -> Option<String> {
-    let runs = Runs::peek(context.logs().own_folder());
-    let (session, id) = (event.session(), event.agent_id());
+    let run = Runs::peek(context.logs().own_folder()).get(event.session(), event.agent_id());
     let (agent_type, reply, again) = match AgentResult::of(event) {
-        _ if runs.was_sent_back(session, id) => return None,
-        Some(end) if end.told_by == ToldBy::Stop && !runs.is_counted(session, id) => {
+        _ if run.was_sent_back => return None,
+        Some(end) if end.told_by == ToldBy::Stop && !run.is_counted => {
             let reply = end.reply_in_transcript().unwrap_or(end.reply);
             let reply = Some(reply).filter(|reply| !reply.trim().is_empty())?;
             (end.agent_type, reply, IN_A_MESSAGE)
