@@ -13,7 +13,7 @@ use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
 use crate::project::context::Context;
-use crate::recorder::entry::BlobId;
+use crate::recorder::entry::{BlobId, Nanos};
 use crate::recorder::mediate::{Recorder, dir};
 use crate::recorder::telling::{self, Done, Finding, Hearer};
 use crate::recorder::windows::{self, CallText, Caller, Doing, Running, Window};
@@ -156,52 +156,71 @@ fn background_task(event: &Event<'_>) -> Option<String> {
     id.filter(|_| is_shell).map(str::to_owned)
 }
 
-/// `UserPromptSubmit`: the news that a command in the background has ended, or words of
-/// the user, before which the main thread's calls have ended.
-pub(crate) fn prompted(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let recorder = Recorder::of(context);
-    if !recorder.dir().is_dir() {
-        return Reply::Silent;
-    }
-    let prompt = event.prompt.as_str();
-    let is_news = prompt.contains("<task-notification>");
-    let parts = prompt.split("<task-id>").skip(1).filter(|_| is_news);
-    let ended = parts.filter_map(|part| Some(part.split_once("</task-id>")?.0.trim()));
-    let ended: Vec<&str> = ended.collect();
-    let (main, end) = (hearer(event), recorder.nanos());
-    let found = recorder.close(&main, true, &|window| match &window.state {
-        Running::Background { task } if ended.contains(&task.as_str()) => {
-            Some(Running::Over { end })
+/// Whether an event tells that a call is over, and how it ended.
+fn over(event: &Event<'_>, window: &Window, end: Nanos) -> Option<Running> {
+    let is_own = Hearer::of(&window.caller) == hearer(event);
+    let is_of_session = window.caller.session == event.session();
+    let ends_now = match (event.kind(), &window.state) {
+        (Kind::SessionStart | Kind::SessionEnd, _) => is_of_session,
+        (Kind::SubagentStop | Kind::Stop, Running::Waited) => is_own,
+        // Before words of the user; news of a command come while others may run.
+        (Kind::UserPromptSubmit, Running::Waited) => is_own && !is_news(event),
+        (Kind::UserPromptSubmit, Running::Background { task }) => {
+            return has_news_of(event, task).then_some(Running::Over { end });
         }
-        Running::Waited if !is_news && is_of(window, &main) => Some(Running::Dangling { end }),
-        _ => None,
-    });
-    say(event.kind(), &found)
+        (Kind::Stop, Running::Background { task }) => {
+            let is_over = is_of_session && !goes_on(event, task);
+            return is_over.then_some(Running::Over { end });
+        }
+        _ => false,
+    };
+    ends_now.then_some(Running::Dangling { end })
 }
 
-/// The main thread's turn is over: no call of it runs any more, and what goes on in the
-/// background is listed.
-pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
+/// Whether a prompt is the client's news that commands in the background have ended.
+fn is_news(event: &Event<'_>) -> bool {
+    event.prompt.as_str().contains("<task-notification>")
+}
+
+fn has_news_of(event: &Event<'_>, task: &str) -> bool {
+    let mut parts = event.prompt.as_str().split("<task-id>").skip(1);
+    let is_it = |part: &str| {
+        part.split_once("</task-id>")
+            .is_some_and(|(id, _)| id.trim() == task)
+    };
+    is_news(event) && parts.any(is_it)
+}
+
+/// Whether the end of a turn lists a task; a client that lists none says nothing.
+fn goes_on(event: &Event<'_>, task: &str) -> bool {
+    let tasks = event.background_tasks.value();
+    let all = tasks.as_array();
+    all.is_none_or(|all| all.iter().any(|listed| listed["id"] == *task))
+}
+
+/// Judges the calls that are over by an event, and says what concerns its hearer if it can.
+fn close(context: &Context<'_>, event: &Event<'_>, can_tell: bool) -> Reply {
     let recorder = Recorder::of(context);
-    if !recorder.dir().is_dir() || !event.agent_id().is_empty() {
+    let end = recorder.nanos();
+    let is_over = |window: &Window| over(event, window, end);
+    say(
+        event.kind(),
+        &recorder.close(&hearer(event), can_tell, &is_over),
+    )
+}
+
+/// `UserPromptSubmit`: words of the user, or the client's news.
+pub(crate) fn prompted(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    close(context, event, true)
+}
+
+/// The main thread's turn is over.
+pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
+    if !event.agent_id().is_empty() {
         return Reply::Silent;
     }
-    let tasks = event.background_tasks.value();
-    let goes_on = |id: &str| {
-        tasks
-            .as_array()
-            .is_none_or(|all| all.iter().any(|task| task["id"] == *id))
-    };
     let can_tell = !event.is_held() && context.env.client.as_deref().is_some_and(tells_at_stop);
-    let (main, end) = (hearer(event), recorder.nanos());
-    let found = recorder.close(&main, can_tell, &|window| match &window.state {
-        Running::Waited if is_of(window, &main) => Some(Running::Dangling { end }),
-        Running::Background { task } if window.caller.session == main.session => {
-            (!goes_on(task)).then_some(Running::Over { end })
-        }
-        _ => None,
-    });
-    say(event.kind(), &found)
+    close(context, event, can_tell)
 }
 
 fn tells_at_stop(client: &str) -> bool {
@@ -209,44 +228,31 @@ fn tells_at_stop(client: &str) -> bool {
     numbers.collect::<Vec<u32>>().as_slice() >= TELLS_AT_STOP.as_slice()
 }
 
-/// An agent begins or ends: a look, and none of its calls runs after the end. What it
-/// would have been told is left to the main thread, since an answer replaces its report.
+/// An agent begins or ends. What it would have been told is left to the main thread, since
+/// an answer replaces its report.
 pub(crate) fn agent_passed(context: &Context<'_>, event: &Event<'_>) {
-    let recorder = Recorder::of(context);
-    let (agent, end) = (hearer(event), recorder.nanos());
-    let is_end = event.kind() == Kind::SubagentStop;
-    recorder.close(&agent, false, &|window| {
-        let is_over = is_end && window.is_waited_for() && is_of(window, &agent);
-        is_over.then_some(Running::Dangling { end })
-    });
-    if is_end {
-        recorder.pass_on(&|to| {
+    close(context, event, false);
+    if event.kind() == Kind::SubagentStop {
+        let agent = hearer(event);
+        Recorder::of(context).pass_on(&|to| {
             let is_agent = *to == agent;
             Some(if is_agent { to.main_of() } else { to.clone() })
         });
     }
 }
 
-/// A session begins or ends: none of its calls runs any more.
+/// A session begins or ends.
 pub(crate) fn session_passed(context: &Context<'_>, event: &Event<'_>) {
     let recorder = Recorder::of(context);
-    let (session, end) = (hearer(event), recorder.nanos());
     if event.kind() == Kind::SessionStart {
         recorder.set_up();
     }
-    recorder.close(&session, false, &|window| {
-        let is_of_session = window.caller.session == session.session;
-        is_of_session.then_some(Running::Dangling { end })
-    });
+    close(context, event, false);
     recorder.tidy();
     drop_former_files(context.logs().own_folder());
     if event.kind() == Kind::SessionEnd {
-        recorder.pass_on(&|to| (to.session != session.session).then(|| to.clone()));
+        recorder.pass_on(&|to| (to.session != event.session()).then(|| to.clone()));
     }
-}
-
-fn is_of(window: &Window, hearer: &Hearer) -> bool {
-    Hearer::of(&window.caller) == *hearer
 }
 
 /// What was found as the answer to an event. The user hears of what was put back: it may

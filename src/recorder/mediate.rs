@@ -95,13 +95,9 @@ impl<'w> Recorder<'w> {
             windowless: None,
             session: &caller.session,
         };
-        let looked = self.locked(|locked| {
-            let findings = self.step(locked, &step)?;
-            telling::keep(locked, findings)
-        });
         warn_on_error(
             "could not look at the state directories before the call",
-            &looked,
+            &self.look_for(None, &step),
         );
         // Also without a look: what is found later happened since.
         self.open(caller, Doing::RunsCode(call));
@@ -152,7 +148,7 @@ impl<'w> Recorder<'w> {
             }),
             session: &caller.session,
         };
-        let told = self.look_for(&Hearer::of(caller), &step);
+        let told = self.look_for(Some(&Hearer::of(caller)), &step);
         if told.is_err() {
             // The next look finds what it did, and who it was.
             let marked = Window::mark(&dir, id, &state);
@@ -182,14 +178,7 @@ impl<'w> Recorder<'w> {
             windowless: None,
             session: &hearer.session,
         };
-        let told = match can_tell {
-            true => self.look_for(hearer, &step),
-            false => self.locked(|locked| {
-                let findings = self.step(locked, &step)?;
-                telling::keep(locked, findings)?;
-                Ok(Vec::new())
-            }),
-        };
+        let told = self.look_for(Some(hearer).filter(|_| can_tell), &step);
         warn_on_error("could not look at the state directories", &told);
         told.unwrap_or_default()
     }
@@ -242,12 +231,12 @@ impl<'w> Recorder<'w> {
     }
 
     /// Looks, and gives what a hearer is to be told; the rest is kept for the others.
-    fn look_for(&self, hearer: &Hearer, step: &Step<'_>) -> io::Result<Vec<Finding>> {
+    fn look_for(&self, hearer: Option<&Hearer>, step: &Step<'_>) -> io::Result<Vec<Finding>> {
         self.locked(|locked| {
             let findings = self.step(locked, step)?;
-            let mut mine = telling::take(locked, hearer)?;
             let (now, later): (Vec<_>, Vec<_>) =
-                findings.into_iter().partition(|(to, _)| to == hearer);
+                findings.into_iter().partition(|(to, _)| Some(to) == hearer);
+            let mut mine = hearer.map_or(Ok(Vec::new()), |hearer| telling::take(locked, hearer))?;
             mine.extend(now.into_iter().map(|(_, finding)| finding));
             telling::keep(locked, later)?;
             Ok(mine)
