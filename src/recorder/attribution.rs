@@ -67,13 +67,13 @@ pub struct Attribution {
 pub enum Verdict {
     Accept,
     /// It stays, and is told.
-    Tell(DenyCode, Because),
+    Tell(Because),
     /// The entry gets its former name back.
-    RenameBack(DenyCode),
+    RenameBack,
     /// The entry goes into the archive.
-    MoveAway(DenyCode),
+    MoveAway,
     /// The entry becomes what it was: only where one call alone can have changed it.
-    PutBack(DenyCode),
+    PutBack,
 }
 
 /// Why a change that is against the rules is left as it is.
@@ -86,18 +86,6 @@ pub enum Because {
     /// Nothing was lost by it.
     NothingLost,
     NotCertain,
-}
-
-impl Verdict {
-    pub fn code(self) -> Option<DenyCode> {
-        match self {
-            Self::Accept => None,
-            Self::Tell(code, _)
-            | Self::RenameBack(code)
-            | Self::MoveAway(code)
-            | Self::PutBack(code) => Some(code),
-        }
-    }
 }
 
 /// Whether a code is about the name alone, so that it holds for every actor.
@@ -143,7 +131,7 @@ fn decide_illegal(case: &Case<'_>, candidates: &[Candidate], by: Option<usize>) 
     };
     let tell = |because| {
         let certain = by.is_some() && because != Because::NotCertain;
-        decided(Verdict::Tell(code, because), certain)
+        decided(Verdict::Tell(because), certain)
     };
     use DenyCode::{BulkRemoval, EphemeralName, IllegalTransition, MalformedContent, ProgramOwned};
     let is_bad_name = candidates
@@ -173,15 +161,15 @@ fn decide_illegal(case: &Case<'_>, candidates: &[Candidate], by: Option<usize>) 
     let alone = by.is_some() && candidates.iter().all(|one| one.may_be_alone);
     match (case.act, code) {
         (ChangeKind::Create, _) if is_bad_name && (case.was_renamed)() => {
-            decided(Verdict::RenameBack(code), true)
+            decided(Verdict::RenameBack, true)
         }
-        (ChangeKind::Create, _) if is_bad_name => decided(Verdict::MoveAway(code), true),
+        (ChangeKind::Create, _) if is_bad_name => decided(Verdict::MoveAway, true),
         (ChangeKind::Create, MalformedContent | IllegalTransition | ProgramOwned) => {
             tell(Because::NothingLost)
         }
         // It was there before.
         _ if is_bad_name => tell(Because::NothingLost),
-        _ if alone => decided(Verdict::PutBack(code), true),
+        _ if alone => decided(Verdict::PutBack, true),
         _ => tell(Because::NotCertain),
     }
 }
@@ -192,9 +180,10 @@ fn outside(case: &Case<'_>) -> Attribution {
         .name
         .filter(|code| case.act == ChangeKind::Create && holds_for_everyone(*code));
     Attribution {
-        verdict: stray.map_or(Verdict::Accept, |code| {
-            Verdict::Tell(code, Because::NoCallRan)
-        }),
+        verdict: match stray {
+            Some(_) => Verdict::Tell(Because::NoCallRan),
+            None => Verdict::Accept,
+        },
         by: None,
         certain: true,
     }
@@ -264,10 +253,10 @@ mod tests {
         } = decide(&case);
         let what = match verdict {
             Verdict::Accept => "accept".to_owned(),
-            Verdict::Tell(_, because) => format!("tell {because:?}"),
-            Verdict::RenameBack(_) => "rename back".to_owned(),
-            Verdict::MoveAway(_) => "move away".to_owned(),
-            Verdict::PutBack(_) => "put back".to_owned(),
+            Verdict::Tell(because) => format!("tell {because:?}"),
+            Verdict::RenameBack => "rename back".to_owned(),
+            Verdict::MoveAway => "move away".to_owned(),
+            Verdict::PutBack => "put back".to_owned(),
         };
         let by = by.map_or("-".to_owned(), |by| by.to_string());
         let doubt = if certain { "" } else { " ?" };

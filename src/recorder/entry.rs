@@ -5,8 +5,11 @@ use std::fmt;
 use std::fs::Metadata;
 use std::path::Path;
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha1::{Digest as _, Sha1};
+
+use crate::store;
 
 /// A time in nanoseconds since 1970, as files have theirs.
 pub type Nanos = i64;
@@ -91,52 +94,31 @@ pub struct State {
 impl State {
     /// Without the content's id, which takes reading.
     pub fn of(meta: &Metadata) -> Self {
-        let kind = match () {
-            () if meta.is_symlink() => Kind::Link,
-            () if meta.is_dir() => Kind::Dir,
-            () if meta.is_file() => Kind::File,
-            () => Kind::Other,
-        };
-        let mut state = Self::from_platform(meta, kind);
-        if kind == Kind::Dir {
-            (state.size, state.mtime, state.ctime) = (0, 0, 0);
-        }
-        state
-    }
-
-    #[cfg(unix)]
-    fn from_platform(meta: &Metadata, kind: Kind) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        let nanos = |seconds: i64, nanos: i64| {
-            let time = seconds.saturating_mul(1_000_000_000);
-            time.saturating_add(nanos).max(0)
-        };
-        Self {
-            kind,
-            mode: meta.mode(),
-            dev: meta.dev(),
-            ino: meta.ino(),
-            size: meta.len(),
-            mtime: nanos(meta.mtime(), meta.mtime_nsec()),
-            ctime: nanos(meta.ctime(), meta.ctime_nsec()),
-            blob: None,
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn from_platform(meta: &Metadata, kind: Kind) -> Self {
-        let time = crate::store::modified(meta);
-        let mtime = time.timestamp_nanos_opt().unwrap_or(Nanos::MAX);
-        Self {
-            kind,
+        let nanos = |time: DateTime<Utc>| time.timestamp_nanos_opt().unwrap_or(Nanos::MAX);
+        let mut state = Self {
+            kind: match () {
+                () if meta.is_symlink() => Kind::Link,
+                () if meta.is_dir() => Kind::Dir,
+                () if meta.is_file() => Kind::File,
+                () => Kind::Other,
+            },
             mode: 0,
             dev: 0,
             ino: 0,
             size: meta.len(),
-            mtime,
-            ctime: mtime,
+            mtime: nanos(store::modified(meta)),
+            ctime: nanos(store::changed(meta)),
             blob: None,
+        };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            (state.mode, state.dev, state.ino) = (meta.mode(), meta.dev(), meta.ino());
         }
+        if state.kind == Kind::Dir {
+            (state.size, state.mtime, state.ctime) = (0, 0, 0);
+        }
+        state
     }
 
     /// Whether the disk says the same of both, the content unread.

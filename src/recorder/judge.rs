@@ -8,7 +8,7 @@ use crate::contract::denial::{Denial, DenyCode};
 use crate::contract::table::{Bucket, Classification};
 use crate::guard::claims::{self, Claim};
 use crate::guard::content::Content;
-use crate::guard::decision::{self, Call, Channel};
+use crate::guard::decision::{self, Call, Channel, Objection};
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::recorder::contents::Contents;
@@ -64,38 +64,23 @@ impl<'a, 's> Judged<'a, 's> {
     /// What would have denied the actor.
     pub fn objection(&self, actor: &Actor) -> Option<Denial> {
         let claims = std::slice::from_ref(&self.claim);
-        let call = Call {
-            actor,
-            channel: Channel::FileTool,
-            cwd: self.cwd,
-            targets: std::slice::from_ref(&self.claim.target),
-            exists,
-        };
-        let decision = decision::decide(claims, &call, &|_| Ok(self.content())).ok()?;
+        let content = |_: &Claim<'_>| Ok(self.content());
+        let decision = decision::decide(claims, &self.call(actor), &content).ok()?;
         decision.denials().first().cloned()
     }
 
     /// A denial of another kind than the rules have for one entry.
     pub fn denial(&self, code: DenyCode, why: String) -> Denial {
-        let (claim, mode) = (&self.claim, self.claim.governed.mode);
-        let (path, shown) = (claim.path(), claim.display_path());
-        Denial {
-            code,
-            system: claim.governed.id().to_owned(),
-            mode,
-            act: claim.target.act,
-            display_path: if claim.root.is_at(self.cwd) {
-                shown
-            } else {
-                path.clone()
-            },
-            path,
-            site: claim.site.clone(),
-            entry: claim.entry.clone(),
-            why,
-            instead: None,
-            suggestion: None,
-            agent: None,
+        Objection::new(code, why).about(&self.claim, &self.call(&Actor::Main))
+    }
+
+    fn call<'c>(&'c self, actor: &'c Actor) -> Call<'c> {
+        Call {
+            actor,
+            channel: Channel::FileTool,
+            cwd: self.cwd,
+            targets: std::slice::from_ref(&self.claim.target),
+            exists,
         }
     }
 

@@ -116,8 +116,7 @@ impl<'s, 'w> Planner<'s, 'w> {
         let bulk = self.bulk(&judged, index);
         let plans = judged.into_iter().enumerate();
         let plans = plans.filter_map(|(at, judged)| Some(self.plan_one(judged?, bulk.get(&at))));
-        let renames_back =
-            |plan: &Plan<'s, 'w>| matches!(plan.decision.verdict, Verdict::RenameBack(_));
+        let renames_back = |plan: &Plan<'s, 'w>| plan.decision.verdict == Verdict::RenameBack;
         let (mut first, others): (Vec<_>, Vec<_>) = plans.partition(renames_back);
         first.extend(others);
         first
@@ -152,10 +151,10 @@ impl<'s, 'w> Planner<'s, 'w> {
             was_renamed: &|| former.is_some(),
         });
         let mut objections = objections;
-        let denial = match (decision.verdict.code(), decision.by) {
-            (None, _) => None,
-            (Some(_), Some(by)) => objections.swap_remove(by),
-            (Some(_), None) => objections.into_iter().flatten().next().or(of_nobody),
+        let denial = match (decision.verdict, decision.by) {
+            (Verdict::Accept, _) => None,
+            (_, Some(by)) => objections.swap_remove(by),
+            (_, None) => objections.into_iter().flatten().next().or(of_nobody),
         };
         Plan {
             is_permitted: self.is_permitted(decision.verdict, judged.claim.governed.mode),
@@ -170,7 +169,7 @@ impl<'s, 'w> Planner<'s, 'w> {
 
     fn is_permitted(&self, verdict: Verdict, mode: Mode) -> bool {
         let needed = match verdict {
-            Verdict::PutBack(_) => model::Undo::Exclusive,
+            Verdict::PutBack => model::Undo::Exclusive,
             _ => model::Undo::Names,
         };
         mode == Mode::Enforce && self.recorder.settings.undo >= needed
@@ -350,13 +349,13 @@ impl<'s, 'w> Planner<'s, 'w> {
         let change = plan.change;
         let known = index.get(&change.path).copied().ok_or(Refused::Touched);
         match (plan.decision.verdict, change.before, plan.former) {
-            (Verdict::RenameBack(_), _, Some(former)) => {
+            (Verdict::RenameBack, _, Some(former)) => {
                 undo.rename_to(former.path(), &known?)?;
                 index.set(&change.path, None);
                 note(index, &former.path, former.before);
                 Ok(Done::RenamedTo(self.display_path(former.path())))
             }
-            (Verdict::PutBack(_), Some(before), _) => {
+            (Verdict::PutBack, Some(before), _) => {
                 if index.get(&change.path) != change.after.as_ref() {
                     return Err(Refused::Superseded);
                 }
@@ -387,7 +386,7 @@ pub(super) fn finding(plan: &Plan<'_, '_>, done: Result<Done, Refused>) -> Optio
     let denial = plan.denial.as_ref()?;
     let left = |why: &str| Done::Left(Some(why.to_owned()));
     let done = match (done, plan.decision.verdict) {
-        (Ok(Done::Left(_)), Verdict::Tell(_, because)) => match because {
+        (Ok(Done::Left(_)), Verdict::Tell(because)) => match because {
             Because::NoCallRan | Because::NothingLost => Done::Left(None),
             Because::VersionControl => left("it came from version control"),
             Because::OwningProgram => Done::Left(Some(format!(

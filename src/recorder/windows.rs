@@ -90,39 +90,34 @@ impl CallText {
     }
 }
 
-/// A call that may have changed something.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A call that may have changed something. The first line of its file is what is known at
+/// its start; the further ones are its states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     pub caller: Caller,
     pub start: Nanos,
     pub doing: Doing,
+    #[serde(skip)]
     pub state: Running,
     /// Whether the event at hand tells that it is over.
+    #[serde(skip)]
     pub ends_now: bool,
 }
 
 /// How far a call has come.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Running {
+    #[default]
     Waited,
     /// It goes on after its call, under the client's id for it.
-    Background {
-        task: String,
-    },
+    Background { task: String },
     /// The end of a command in the background.
-    Over {
-        end: Nanos,
-    },
+    Over { end: Nanos },
     /// Nobody told when it ended.
-    Dangling {
-        end: Nanos,
-    },
+    Dangling { end: Nanos },
     /// The tool itself ran from `begun` to `end`.
-    Ended {
-        begun: Nanos,
-        end: Nanos,
-    },
+    Ended { begun: Nanos, end: Nanos },
 }
 
 impl Running {
@@ -132,14 +127,6 @@ impl Running {
             Self::Over { end } | Self::Dangling { end } | Self::Ended { end, .. } => Some(*end),
         }
     }
-}
-
-/// The first line of a window's file; the further ones are [`Running`].
-#[derive(Serialize, Deserialize)]
-struct Opened {
-    caller: Caller,
-    start: Nanos,
-    doing: Doing,
 }
 
 impl Window {
@@ -197,10 +184,12 @@ impl Window {
             call.text.truncate(end);
         }
         let path = path_of(recorder, &caller.tool_use_id);
-        let opened = line(&Opened {
+        let opened = line(&Self {
             caller,
             start,
             doing,
+            state: Running::Waited,
+            ends_now: false,
         });
         let create = || replace::create_private(&path, opened.as_bytes());
         let created = create().or_else(|error| match error.kind() {
@@ -245,16 +234,12 @@ impl Window {
         let bytes = bounded_read::read(path, 1 << 20).ok()?;
         let text = String::from_utf8(bytes).ok()?;
         let mut lines = text.lines();
-        let opened: Opened = serde_json::from_str(lines.next()?).ok()?;
-        let marks = lines.rev();
-        let mut marks = marks.filter_map(|line| serde_json::from_str(line).ok());
-        Some(Self {
-            caller: opened.caller,
-            start: opened.start,
-            doing: opened.doing,
-            state: marks.next().unwrap_or(Running::Waited),
-            ends_now: false,
-        })
+        let window: Self = serde_json::from_str(lines.next()?).ok()?;
+        let mut states = lines
+            .rev()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let state = states.next().unwrap_or_default();
+        Some(Self { state, ..window })
     }
 }
 
