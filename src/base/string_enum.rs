@@ -2,7 +2,7 @@
 
 /// Declares an enum by the table of its variants and their texts. Files, logs and
 /// settings hold the texts, so they are stable. Gives `ALL` and `WORDS`, in the
-/// order of the table, `as_str`, `parse`, and `Serialize` as the text.
+/// order of the table, `as_str`, `parse`, and the text as the form in other formats.
 macro_rules! string_enum {
     (
         $(#[$of_enum:meta])*
@@ -35,6 +35,14 @@ macro_rules! string_enum {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let word = String::deserialize(from)?;
+                let unknown = || serde::de::Error::unknown_variant(&word, &Self::WORDS);
+                Self::parse(&word).ok_or_else(unknown)
             }
         }
     };

@@ -18,61 +18,46 @@ use snapshot::{is_real_dir, list};
 use super::lock::Locked;
 use super::{could_not, make_own_folder, modified, replace};
 use crate::base::clock;
+use crate::base::string_enum::string_enum;
 use crate::store::rename::move_to_free;
 
 pub use manifest::{FILE as MANIFEST, Manifest, Named};
 pub use restore::{Newer, Return, stays_inside};
 pub use snapshot::{Held, Snapshot, rings_below};
 
-/// What made a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    Reset,
-    Cleanup,
-    Sweep,
-    Quarantine,
-    /// What a `restore` would have overwritten.
-    Restore,
-    /// What a new run takes the place of.
-    Init,
-    /// What a session's calls left and the hook took back.
-    Undo,
+string_enum! {
+    /// What made a snapshot.
+    pub enum Kind {
+        Reset = "reset",
+        Cleanup = "cleanup",
+        Sweep = "sweep",
+        Quarantine = "quarantine",
+        /// What a `restore` would have overwritten.
+        Restore = "restore",
+        /// What a new run takes the place of.
+        Init = "init",
+        /// What a session's calls left and the hook took back.
+        Undo = "undo",
+    }
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [
-        Self::Reset,
-        Self::Cleanup,
-        Self::Sweep,
-        Self::Quarantine,
-        Self::Restore,
-        Self::Init,
-        Self::Undo,
-    ];
-
-    fn prefix(self) -> &'static str {
+    /// What the names of such snapshots begin with.
+    fn prefix(self) -> String {
         match self {
-            Self::Reset => "",
-            Self::Cleanup => "cleanup-",
-            Self::Sweep => "sweep-",
-            Self::Quarantine => "quarantine-",
-            Self::Restore => "restore-",
-            Self::Init => "init-",
-            Self::Undo => "undo-",
+            Self::Reset => String::new(),
+            kind => format!("{}-", kind.as_str()),
         }
     }
 
     /// Who makes such a snapshot, for its manifest.
-    fn by(self) -> &'static str {
-        match self {
-            Self::Reset => "statewarden reset",
-            Self::Cleanup => "statewarden cleanup",
-            Self::Sweep => "statewarden sweep",
-            Self::Quarantine | Self::Undo => "statewarden hook",
-            Self::Restore => "statewarden restore",
-            Self::Init => "statewarden flow init",
-        }
+    fn by(self) -> String {
+        let verb = match self {
+            Self::Quarantine | Self::Undo => "hook",
+            Self::Init => "flow init",
+            kind => kind.as_str(),
+        };
+        format!("statewarden {verb}")
     }
 }
 

@@ -42,7 +42,7 @@ impl Manifest {
             kind: run.kind,
             system: ring.system.clone(),
             site: ring.site.clone(),
-            by: run.kind.by().to_owned(),
+            by: run.kind.by(),
             at: clock::millis(run.now),
             session: None,
             entries,

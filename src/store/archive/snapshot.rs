@@ -145,7 +145,7 @@ impl Snapshot {
 pub(super) fn parse(name: &str) -> Option<(Kind, DateTime<Utc>)> {
     const STAMP: usize = "2026-01-10T14-30-22-123Z".len();
     let (kind, rest) = Kind::ALL.into_iter().rev().find_map(|kind| {
-        let rest = name.strip_prefix(kind.prefix())?;
+        let rest = name.strip_prefix(&kind.prefix())?;
         Some((kind, rest))
     })?;
     let (stamp, suffix) = rest.split_at_checked(STAMP)?;
