@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::base::target::Act;
 use crate::base::{clock, text};
@@ -42,50 +42,30 @@ pub struct Record {
     pub ts: String,
     pub source: String,
     pub decision: What,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<DenyCode>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file_path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub reason: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The denial that a recovery closes, by its id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resolves: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command_excerpt: Option<String>,
     /// Of a detection: the ids of the contents before and after, and whether it is
     /// certain who made the change.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub certain: Option<bool>,
     /// Of a heartbeat: the version of Claude Code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Also>,
 }
 
@@ -172,17 +152,25 @@ pub trait LogLine: Serialize + Sized {
     /// UTC, RFC 3339, milliseconds.
     fn ts(&self) -> &str;
 
+    /// What the line holds: all that has a value. It is of texts and numbers, which always
+    /// make one.
+    fn to_json(&self) -> Value {
+        let mut record = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(fields) = &mut record {
+            fields.retain(|_, field| !field.is_null() && *field != json!([]));
+        }
+        record
+    }
+
     /// One line of at most [`MAX_LINE`] bytes. The longest texts are cut first.
     fn to_line(&self) -> String {
-        let mut text = line(self);
-        let mut limits = [1_000, 300, 100, 30].into_iter();
-        while text.len() > MAX_LINE - LINK_BYTES
-            && let Some(limit) = limits.next()
-        {
-            // Texts and numbers always make a value.
-            let mut record = serde_json::to_value(self).unwrap_or_default();
-            shorten(&mut record, limit);
-            text = line(&record);
+        let mut record = self.to_json();
+        let mut text = line(&record);
+        for limit in [1_000, 300, 100, 30] {
+            if text.len() > MAX_LINE - LINK_BYTES {
+                shorten(&mut record, limit);
+                text = line(&record);
+            }
         }
         text
     }

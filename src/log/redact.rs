@@ -57,51 +57,15 @@ fn begin(text: &str, enough: usize) -> String {
 
 const MASK: &str = "***";
 
-/// Parts of names whose values are secret.
-const SECRET: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "token",
-    "secret",
-    "authorization",
-    "credential",
-    "signature",
-    "cookie",
-    "apikey",
-    "bearer",
-    "_pw",
-    "_pass",
-    // Of kubectl: a name and its value.
-    "from-literal",
-];
+/// Parts of names whose values are secret; the last is kubectl's for a name and its value.
+const SECRET: &str = "\
+    password passwd passphrase token secret authorization credential signature cookie apikey \
+    bearer _pw _pass from-literal";
 
 /// What the tokens of well-known services begin with.
-const FORMS: &[&str] = &[
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "sk-",
-    "sk_",
-    "rk_",
-    "xox",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "eyJ",
-    "npm_",
-    "pypi-",
-    "hf_",
-    "dop_v1_",
-    "SG.",
-    "AGE-SECRET-KEY-",
-];
+const FORMS: &str = "\
+    ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- sk- sk_ rk_ xox xapp- AKIA ASIA AIza ya29. eyJ \
+    npm_ pypi- hf_ dop_v1_ SG. AGE-SECRET-KEY-";
 
 /// The shortest token of any of the forms.
 const SHORTEST: usize = 16;
@@ -131,7 +95,7 @@ fn is_word(c: char) -> bool {
 
 fn names_secret(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
-    SECRET.iter().any(|part| word.contains(part))
+    SECRET.split(' ').any(|part| word.contains(part))
         || (word.ends_with("key") && word.len() > 3)
         || matches!(word.rsplit(['-', '.']).next(), Some("pass" | "pw"))
 }
@@ -228,7 +192,7 @@ impl<'t> Scan<'t> {
         if word.starts_with("-----BEGIN") && rest.contains("PRIVATE KEY") {
             return self.hide(rest.len());
         }
-        if word.len() >= SHORTEST && FORMS.iter().any(|form| word.starts_with(form)) {
+        if word.len() >= SHORTEST && FORMS.split(' ').any(|form| word.starts_with(form)) {
             let more = |c: char| is_word(c) || matches!(c, '+' | '/' | '=');
             return self.hide(rest.find(|c| !more(c)).unwrap_or(rest.len()));
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::log::append::LogFile;
 use crate::log::record::LogLine;
@@ -51,6 +52,11 @@ pub struct ChangeRecord {
 impl LogLine for ChangeRecord {
     fn ts(&self) -> &str {
         &self.ts
+    }
+
+    /// What nobody knows is null.
+    fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
     }
 }
 

@@ -60,21 +60,11 @@ impl<'e> Tool<'e> {
 
 /// Whether a tool says in its name that it runs commands.
 fn runs_commands(name: &str) -> bool {
-    const RUNS: [&str; 12] = [
-        "bash",
-        "command",
-        "commands",
-        "exec",
-        "execute",
-        "powershell",
-        "process",
-        "pwsh",
-        "run",
-        "script",
-        "shell",
-        "terminal",
-    ];
-    words(name).iter().any(|word| RUNS.contains(&word.as_str()))
+    const RUNS: &str =
+        "bash command commands exec execute powershell process pwsh run script shell terminal";
+    let words = words(name);
+    RUNS.split(' ')
+        .any(|runs| words.iter().any(|word| word == runs))
 }
 
 /// The lower-case words of a name in `snake_case`, `kebab-case` or `camelCase`.

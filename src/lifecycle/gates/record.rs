@@ -18,35 +18,22 @@ pub struct GateRecord {
     pub system: String,
     /// Relative to the project.
     pub file: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<GateStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<GateStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
     /// What shows it. Of a gate that passed there is always something.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proof: Vec<Proof>,
     /// What is missing for a gate that passed all the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unsupported: Option<String>,
     /// Why nothing was changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// The further gates that the same completion moved.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Move>,
     /// A test command that ran while the run was active.
     #[serde(flatten)]
