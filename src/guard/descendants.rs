@@ -40,7 +40,7 @@ pub(crate) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
             let (kind, entry) = (entry.kind, path::below(&dir, &entry.into_name()));
             match contract.standing(&entry, edition) {
                 Classification::Row(_) | Classification::ProgramDirectory => taken.push(entry),
-                _ if kind == list::Kind::Dir => dirs.push(entry),
+                _ if kind.is_dir() => dirs.push(entry),
                 _ => {}
             }
         }

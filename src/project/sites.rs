@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use crate::base::disk::list::{self, Entry, Kind};
+use crate::base::disk::list::{self, Entry};
 use crate::base::path;
 use crate::contract::table::DirKind;
 use crate::project::registry::{EnabledSystem, Registry};
@@ -168,7 +168,7 @@ impl Level {
 
 /// The directories among the entries of one, sorted.
 fn subdirs(dir: &str, entries: &[Entry]) -> Vec<String> {
-    let dirs = entries.iter().filter(|entry| entry.kind == Kind::Dir);
+    let dirs = entries.iter().filter(|entry| entry.kind.is_dir());
     // Paths are text here, so nothing below another name would be found.
     let names = dirs
         .filter_map(|entry| entry.name.to_str())

@@ -14,7 +14,7 @@ use fd_lock::RwLock;
 
 use super::could_not;
 use super::pid_lock::with_pid_lock;
-use crate::base::disk::list::{self, Kind};
+use crate::base::disk::list;
 
 /// How long a hook waits for a lock at one try; a gate and the end of an agent have several.
 pub const IN_HOOK: Duration = Duration::from_millis(250);
@@ -152,7 +152,7 @@ fn with_linked(dir: &Path) -> Vec<PathBuf> {
     let Ok(real) = dir.canonicalize() else {
         return vec![dir.to_owned()];
     };
-    let links = list::readable(dir).filter(|entry| entry.kind == Kind::Link);
+    let links = list::readable(dir).filter(|entry| entry.kind.is_symlink());
     let files = links.filter_map(|link| real.join(link.name).canonicalize().ok());
     let outside = files.filter(|file| file.is_file() && !file.starts_with(&real));
     let parents = outside.filter_map(|file| Some(file.parent()?.to_owned()));

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use super::could_not;
 use super::pid_lock::is_alive;
 use crate::base::disk::bounded_read;
-use crate::base::disk::list::{self, Kind};
+use crate::base::disk::list;
 use crate::store::rename::move_to_free;
 
 /// Puts `bytes` in the place of a file, or makes the file.
@@ -209,7 +209,7 @@ pub fn drop_leftovers(dir: &Path, names: &str) {
         name.starts_with(&begins)
             && owner.is_some_and(|pid| pid == std::process::id() || !is_alive(pid))
     };
-    for entry in list::readable(dir).filter(|entry| entry.kind == Kind::File) {
+    for entry in list::readable(dir).filter(|entry| entry.kind.is_file()) {
         if entry.name.to_str().is_some_and(is_left) {
             let _ = fs::remove_file(dir.join(&entry.name));
         }

@@ -5,20 +5,12 @@ use std::fs::{DirEntry, FileType, read_dir};
 use std::io;
 use std::path::Path;
 
-/// What a name stands for, links not followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Dir,
-    Link,
-    /// A file, or something that is none of these.
-    File,
-}
-
 /// One name in a directory.
 #[derive(Debug)]
 pub struct Entry {
     pub name: OsString,
-    pub kind: Kind,
+    /// What stands behind it, links not followed.
+    pub kind: FileType,
 }
 
 impl Entry {
@@ -30,11 +22,7 @@ impl Entry {
 
     /// Whether it is a directory, or a link to one. `dir` is what holds it.
     pub fn leads_to_dir(&self, dir: &Path) -> bool {
-        match self.kind {
-            Kind::Dir => true,
-            Kind::Link => dir.join(&self.name).is_dir(),
-            Kind::File => false,
-        }
+        self.kind.is_dir() || self.kind.is_symlink() && dir.join(&self.name).is_dir()
     }
 }
 
@@ -47,20 +35,10 @@ pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>
         let entry = entry?;
         Ok(Entry {
             name: entry.file_name(),
-            kind: kind(entry.file_type()?),
+            kind: entry.file_type()?,
         })
     };
     Ok(read_dir(dir)?.map(entry))
-}
-
-fn kind(kind: FileType) -> Kind {
-    if kind.is_dir() {
-        Kind::Dir
-    } else if kind.is_symlink() {
-        Kind::Link
-    } else {
-        Kind::File
-    }
 }
 
 /// The same, nothing where the directory or an entry cannot be read.
