@@ -12,7 +12,7 @@ use super::files::{OwnTree, below_root, nearest_from};
 use super::{Planned, blob, display_path};
 use crate::base::actor::AgentName;
 use crate::base::path;
-use crate::lifecycle::evidence::{Evidence, outdated};
+use crate::lifecycle::evidence::{Evidence, GateLog, outdated};
 use crate::project::files::InDir;
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::{Project, Root};
@@ -247,6 +247,12 @@ impl<'c> GateScope<'c> {
         role.map(AgentName::parse)
     }
 
+    /// The gate log, and what it calls the file of a run.
+    fn logged(&self, run: &str) -> Option<(&GateLog, String)> {
+        let log = self.evidence?.log();
+        Some((log, display_path(self.project, &self.dir()?.join(run))))
+    }
+
     fn text_of(&self, name: &str) -> Result<Option<String>, String> {
         if self.governed.system.is_artifact(name)
             && let Some(dir) = self.own_dir()
@@ -268,10 +274,8 @@ impl Files for GateScope<'_> {
     }
 
     fn passed_test(&self, run: &str, phases: &[&str]) -> Option<Proof> {
-        let evidence = self.evidence?;
-        let file = display_path(evidence.project, &self.dir()?.join(run));
-        let log = evidence.log();
-        log.passed_test(evidence.project, &file, phases).cloned()
+        let (log, file) = self.logged(run)?;
+        log.passed_test(self.project, &file, phases).cloned()
     }
 
     fn sites(&self) -> Vec<String> {
@@ -287,23 +291,18 @@ impl Files for GateScope<'_> {
     }
 
     fn last_command(&self, run: &str, gate: &str, since: Option<&str>) -> Option<Proof> {
-        let evidence = self.evidence?;
-        let file = display_path(evidence.project, &self.dir()?.join(run));
-        let log = evidence.log();
-        log.last_command(evidence.project, &file, gate, since)
-            .cloned()
+        let (log, file) = self.logged(run)?;
+        log.last_command(self.project, &file, gate, since).cloned()
     }
 
     fn speaks_of_phase(&self, run: &Workflow) -> bool {
-        let (Some(evidence), Some(dir)) = (self.evidence, self.dir()) else {
-            return true;
-        };
-        let file = display_path(evidence.project, &dir.join(&run.file));
-        let run = Workflow {
-            file,
-            ..run.clone()
-        };
-        evidence.log().speaks_of_phase(evidence.project, &run)
+        self.logged(&run.file).is_none_or(|(log, file)| {
+            let run = Workflow {
+                file,
+                ..run.clone()
+            };
+            log.speaks_of_phase(self.project, &run)
+        })
     }
 
     fn left_over(&self, name: &str, begun: Option<&str>) -> Option<String> {
