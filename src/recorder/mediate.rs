@@ -186,7 +186,7 @@ impl<'w> Recorder<'w> {
     /// Readdresses what is still to be told.
     pub fn pass_on(&self, to: &dyn Fn(&Hearer) -> Option<Hearer>) {
         if self.dir().is_dir() {
-            let passed = self.locked(|locked| telling::pass_on(locked, &mut |of, _| to(of)));
+            let passed = self.locked(|locked| telling::pass_on(locked, to));
             warn_on_error("could not note what is still to be told", &passed);
         }
     }

@@ -15,7 +15,7 @@ use crate::recorder::index::Index;
 use crate::recorder::look::Look;
 use crate::recorder::mediate::{Recorder, warn_on_error};
 use crate::recorder::places::{self};
-use crate::recorder::telling::{Finding, Hearer};
+use crate::recorder::telling::{Findings, Hearer};
 use crate::recorder::windows::{Doing, MAX_AGE, Running, Window};
 use crate::settings::load::Layers;
 use crate::settings::merge::{Layer, Resolved};
@@ -46,8 +46,6 @@ pub(super) struct Step<'a> {
     pub(super) windowless: Option<Window>,
     pub(super) session: &'a str,
 }
-
-pub(super) type Findings = Vec<(Hearer, Finding)>;
 
 /// What is known, and the look that brings it up to date.
 pub(super) struct Known {

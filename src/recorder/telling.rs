@@ -157,23 +157,16 @@ pub fn to_text(findings: &[Finding]) -> Option<String> {
     Some(text::truncate(&text, MAX_REASON))
 }
 
-#[derive(PartialEq, Serialize, Deserialize)]
-struct Untold {
-    to: Hearer,
-    finding: Finding,
-}
+/// What is found, each with the one who is to hear it.
+pub type Findings = Vec<(Hearer, Finding)>;
 
 /// Keeps findings until their hearers' next events; what is of no session is in the log.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn keep(locked: &Locked<'_>, findings: Vec<(Hearer, Finding)>) -> io::Result<()> {
-    let heard = findings
-        .into_iter()
-        .filter(|(to, _)| !to.session.is_empty());
-    let lines: String = heard
-        .map(|(to, finding)| line(&Untold { to, finding }))
-        .collect();
+pub fn keep(locked: &Locked<'_>, findings: Findings) -> io::Result<()> {
+    let heard = findings.iter().filter(|(to, _)| !to.session.is_empty());
+    let lines: String = heard.map(line).collect();
     match lines.is_empty() {
         true => Ok(()),
         false => append::append(&locked.dir().join(UNTOLD), lines.as_bytes()).map(drop),
@@ -185,14 +178,10 @@ pub fn keep(locked: &Locked<'_>, findings: Vec<(Hearer, Finding)>) -> io::Result
 /// # Errors
 /// The file cannot be written; nothing counts as told then.
 pub fn take(locked: &Locked<'_>, hearer: &Hearer) -> io::Result<Vec<Finding>> {
-    let mut mine = Vec::new();
-    pass_on(locked, &mut |to, finding| {
-        let is_mine = to == hearer;
-        if is_mine {
-            mine.push(finding.clone());
-        }
-        (!is_mine).then(|| to.clone())
-    })?;
+    let untold = read(locked.dir()).into_iter();
+    let mine = untold.filter(|(to, _)| to == hearer);
+    let mine = mine.map(|(_, finding)| finding).collect();
+    pass_on(locked, &|to| (to != hearer).then(|| to.clone()))?;
     Ok(mine)
 }
 
@@ -200,19 +189,12 @@ pub fn take(locked: &Locked<'_>, hearer: &Hearer) -> io::Result<Vec<Finding>> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn pass_on(
-    locked: &Locked<'_>,
-    to: &mut dyn FnMut(&Hearer, &Finding) -> Option<Hearer>,
-) -> io::Result<()> {
+pub fn pass_on(locked: &Locked<'_>, to: &dyn Fn(&Hearer) -> Option<Hearer>) -> io::Result<()> {
     let before = read(locked.dir());
-    let passed = before.iter().filter_map(|untold| {
-        let to = to(&untold.to, &untold.finding)?;
-        Some(Untold {
-            to,
-            finding: untold.finding.clone(),
-        })
-    });
-    let passed: Vec<Untold> = passed.collect();
+    let passed = before.iter().cloned();
+    let passed: Findings = passed
+        .filter_map(|(heard, finding)| Some((to(&heard)?, finding)))
+        .collect();
     if passed == before {
         return Ok(());
     }
@@ -224,7 +206,7 @@ pub fn pass_on(
     replace::replace_private(&path, lines.as_bytes())
 }
 
-fn read(recorder: &Path) -> Vec<Untold> {
+fn read(recorder: &Path) -> Findings {
     let text = read_text(&recorder.join(UNTOLD)).ok().flatten();
     let text = text.unwrap_or_default();
     text.lines()
