@@ -1,6 +1,7 @@
 //! Putting the entries into a settings text and taking them out, without
 //! touching a byte that is not part of them.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 
 use super::document::{Item, Kind, Node, is_blank, misshapen, parse};
-use super::{ENTRIES, Entry, NOT_AN_OBJECT, WiringError, all_groups, our_command};
+use super::{ENTRIES, Entry, NOT_AN_OBJECT, Wired, Wiring, WiringError, all_groups, our_command};
 use crate::base::text::split_bom;
 
 /// The result of an edit.
@@ -25,8 +26,8 @@ const INDENT: &str = "  ";
 /// `remove` can tell the two origins apart and give either back.
 const INDENT_IN_EMPTY: &str = "    ";
 
-/// Puts all entries in, with `command` as the program. Entries of ours with
-/// another path or form are replaced; a second merge changes nothing.
+/// Puts all entries in, with `command` as the program, and takes out those of ours with
+/// another path or form; a second merge changes nothing.
 ///
 /// # Errors
 /// The text is no JSON, or its shape leaves no place for the entries.
@@ -36,15 +37,21 @@ pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
         return Ok(Edited::Changed(format!("{bom}{body}{}", fresh(command))));
     }
     check_shape(body, parse(body)?)?;
-    let mut edited = update(body, command)?;
+    let mut edited = body.to_owned();
     for entry in &ENTRIES {
-        let document = parse(&edited)?;
-        let wanted = entry.group(command);
-        let ours = ours_at(document, entry.event);
-        if !ours.iter().any(|ours| ours.group.is(&wanted)) {
-            edited = insert(&edited, document, entry, command);
-        }
+        edited = with_entry(&edited, entry, command)?;
     }
+    // The others go last, so that no array or object is emptied on the way.
+    let kept = RefCell::new(Vec::new());
+    let goes = |event: &str, group: Node<'_>, _: &str| {
+        let is_it = |entry: &&Entry| entry.event == event && group.is(&entry.group(command));
+        let entry = ENTRIES.iter().find(is_it);
+        let mut kept = kept.borrow_mut();
+        let is_first = entry.is_some() && !kept.contains(&entry);
+        kept.push(entry);
+        !is_first
+    };
+    edited = apply(&edited, prune(&edited, parse(&edited)?, goes));
     Ok(if edited == body {
         Edited::Unchanged
     } else {
@@ -82,13 +89,16 @@ pub fn remove(text: &str, whose: EntryFilter<'_>) -> Result<Edited, WiringError>
     }
     let document = parse(body)?;
     let content = body.trim_start();
-    let mut ours = ours_at(document, ENTRIES[0].event).into_iter();
-    if ours.any(|ours| whose.is(&ours.command) && content == fresh(&ours.command)) {
-        return Ok(Edited::Changed(
-            text[..text.len() - content.len()].to_owned(),
-        ));
+    let entries = Wiring::read(body)?.entries;
+    let is_all = |ours: &Wired| whose.is(&ours.command) && content == fresh(&ours.command);
+    if entries.first().is_some_and(is_all) {
+        let blank = &text[..text.len() - content.len()];
+        return Ok(Edited::Changed(blank.to_owned()));
     }
-    let removed = apply(body, prune(body, document, |_, command| whose.is(command)));
+    let removed = apply(
+        body,
+        prune(body, document, |_, _, command| whose.is(command)),
+    );
     Ok(if removed == body {
         Edited::Unchanged
     } else {
@@ -135,65 +145,19 @@ fn check_shape(text: &str, document: Node<'_>) -> Result<(), WiringError> {
     events.try_for_each(|event| member(hooks, event, Kind::Array))
 }
 
-/// One hook of ours in a text.
-struct Ours<'t> {
-    command: String,
-    hook: Node<'t>,
-    group: Node<'t>,
-    /// The group holds no other hook.
-    is_alone: bool,
-}
-
-/// Our hooks of one event, in the order of the text.
-fn ours_at<'t>(document: Node<'t>, event: &str) -> Vec<Ours<'t>> {
-    let groups = document.get("hooks").and_then(|hooks| hooks.get(event));
-    let mut found = Vec::new();
-    for group in groups.and_then(Node::elements).unwrap_or_default() {
-        let hooks = group.get("hooks").and_then(Node::elements);
-        let hooks = hooks.unwrap_or_default();
-        found.extend(hooks.iter().filter_map(|hook| {
-            Some(Ours {
-                command: our_command(*hook)?,
-                hook: *hook,
-                group,
-                is_alone: hooks.len() == 1,
-            })
-        }));
-    }
-    found
-}
-
-/// Brings the entries that are there up to date: each of the table takes the place of
-/// the first of its event with the same matcher, else of the first one; the others go.
-fn update(text: &str, command: &str) -> Result<String, WiringError> {
+/// Adds one entry where it is not there; where there are no hooks, all of them.
+fn with_entry(text: &str, entry: &Entry, command: &str) -> Result<String, WiringError> {
     let document = parse(text)?;
-    let mut kept = Vec::new();
-    let mut edits = Vec::new();
-    for entry in &ENTRIES {
-        let mut ours = ours_at(document, entry.event);
-        ours.retain(|ours| ours.is_alone && !kept.contains(&ours.hook.span()));
-        let matcher = |ours: &Ours<'_>| ours.group.get("matcher").and_then(Node::string);
-        let is_other = |ours: &Ours<'_>| matcher(ours).as_deref() != entry.matcher;
-        let Some(first) = ours.into_iter().min_by_key(is_other) else {
-            continue;
-        };
-        let (wanted, place) = (entry.group(command), first.group.span());
-        if !first.group.is(&wanted) {
-            let layout = Layout::around(text, document, place.start);
-            edits.push((place, layout.write(&wanted)));
-        }
-        kept.push(first.hook.span());
-    }
-    edits.extend(prune(text, document, |hook, _| !kept.contains(hook)));
-    Ok(apply(text, edits))
-}
-
-/// Adds one entry that is not there.
-fn insert(text: &str, document: Node<'_>, entry: &Entry, command: &str) -> String {
     let group = entry.group(command);
     let hooks = document.get("hooks");
     let edit = match (hooks, hooks.and_then(|hooks| hooks.get(entry.event))) {
-        (Some(_), Some(groups)) => append(text, document, groups, None, &group),
+        (Some(_), Some(groups)) => {
+            let there = groups.elements().unwrap_or_default();
+            if there.iter().any(|there| there.is(&group)) {
+                return Ok(text.to_owned());
+            }
+            append(text, document, groups, None, &group)
+        }
         (Some(hooks), None) => append(text, document, hooks, Some(entry.event), &json!([group])),
         (None, _) => append(
             text,
@@ -203,7 +167,7 @@ fn insert(text: &str, document: Node<'_>, entry: &Entry, command: &str) -> Strin
             &all_groups(command),
         ),
     };
-    apply(text, vec![edit])
+    Ok(apply(text, vec![edit]))
 }
 
 type Edit = (Range<usize>, String);
@@ -240,7 +204,7 @@ fn append(
         let gap = layout
             .break_line()
             .filter(|_| starts_its_line(text, last.span.start));
-        let gap = gap.unwrap_or_else(|| " ".to_owned());
+        let gap = gap.unwrap_or_default();
         return (last.span.end..last.span.end, format!(",{gap}{item}"));
     }
     let inside = into.span().start + 1..into.span().end - 1;
@@ -358,20 +322,23 @@ enum Left {
     Nothing,
 }
 
-/// The edits that take our hooks out for whose place and command `goes` holds.
-fn prune(text: &str, document: Node<'_>, goes: impl Fn(&Range<usize>, &str) -> bool) -> Vec<Edit> {
-    let of_hook = |hook: Node<'_>| match our_command(hook) {
-        Some(command) if goes(&hook.span(), &command) => Left::Nothing,
+/// The edits that take our hooks out for whose event, group and command `goes` holds.
+fn prune(text: &str, document: Node<'_>, goes: impl Fn(&str, Node<'_>, &str) -> bool) -> Vec<Edit> {
+    let of_hook = |event: &str, group: Node<'_>, hook: Node<'_>| match our_command(hook) {
+        Some(command) if goes(event, group, &command) => Left::Nothing,
         _ => Left::All,
     };
-    let of_group = |group: Node<'_>| match group.get("hooks") {
-        Some(hooks) => prune_items(hooks, |_, hook| of_hook(hook)),
+    let of_group = |event: &str, group: Node<'_>| match group.get("hooks") {
+        Some(hooks) => prune_items(hooks, |_, hook| of_hook(event, group, hook)),
         None => Left::All,
     };
-    let of_event = |event| prune_items(event, |_, group| of_group(group));
-    let of_hooks = |hooks| prune_items(hooks, |_, event| of_event(event));
+    let of_event = |event: Option<&str>, groups| {
+        prune_items(groups, |_, group| {
+            of_group(event.unwrap_or_default(), group)
+        })
+    };
     let of_root = |key: Option<&str>, node| match key {
-        Some("hooks") => of_hooks(node),
+        Some("hooks") => prune_items(node, of_event),
         _ => Left::All,
     };
     match prune_items(document, of_root) {
