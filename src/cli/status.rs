@@ -1,23 +1,18 @@
 //! `status`: every workflow of every system, with its gates.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::global::{SwitchedOff, say_switched_off};
 use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
-use crate::base::text;
 use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::SiteRuns;
-use crate::project::registry::Registry;
 use crate::project::sites;
-use crate::recorder::changes::{self, Outcome};
 use crate::systems::workflow::{Gate, GateStatus, Workflow};
 use crate::systems::{groups, own};
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct Document {
     systems: Vec<Workflow>,
     /// State files that cannot be read, and why.
@@ -25,32 +20,6 @@ struct Document {
     /// The systems that were not looked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     switched_off: Vec<SwitchedOff>,
-    /// What the recorder has on record.
-    #[serde(skip_serializing_if = "Changes::is_none")]
-    changes: Changes,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Changes {
-    total: u64,
-    detected: u64,
-    undone: u64,
-}
-
-impl Changes {
-    fn is_none(&self) -> bool {
-        self.total == 0
-    }
-
-    fn read(recorder: &Path) -> Self {
-        let mut changes = Self::default();
-        changes::each(recorder, &mut |change| {
-            changes.total += 1;
-            changes.detected += u64::from(change.decision == Outcome::Detected);
-            changes.undone += u64::from(change.decision == Outcome::Undone);
-        });
-        changes
-    }
 }
 
 pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
@@ -64,21 +33,16 @@ pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     {
         bail!("`status` does not apply to {id}: it has no workflow");
     }
-    let mut document = read(context, &context.wanted_systems()?);
-    document.switched_off = context.all_switched_off();
-    document.changes = Changes::read(&context.recorder_dir());
-    context.show(&document)
-}
-
-fn read(context: &CliContext<'_>, registry: &Registry<'_>) -> Document {
     let log = GateLog::read(&context.project.logs().gates(), u64::MAX);
-    let sites = sites::all(&context.project, registry);
+    let registry = context.wanted_systems()?;
+    let sites = sites::all(&context.project, &registry);
     let runs = SiteRuns::of(&sites, &context.project, &log);
-    Document {
+    let document = Document {
         systems: runs.readable,
         problems: runs.problems,
-        ..Document::default()
-    }
+        switched_off: context.all_switched_off(),
+    };
+    context.show(&document)
 }
 
 impl Show for Document {
@@ -90,18 +54,6 @@ impl Show for Document {
         self.systems.iter().for_each(|run| say_run(run, page));
         for problem in &self.problems {
             writeln!(page, "{}", page.paint.red(problem));
-        }
-        let Changes {
-            total,
-            detected,
-            undone,
-        } = self.changes;
-        if total > 0 {
-            let recorded = text::count(total, "change", "changes");
-            writeln!(
-                page,
-                "{recorded} on record, {detected} detected, {undone} undone; `statewarden log` shows them"
-            );
         }
         say_switched_off(&self.switched_off, page);
     }

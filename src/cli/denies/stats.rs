@@ -5,14 +5,13 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use anyhow::Result;
-use chrono::NaiveDate;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde::Serialize;
 
 use super::LogCounts;
 use super::filter::Query;
-use crate::cli::output::{self, Page, Show, printable, writeln};
+use crate::cli::output::{self, Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::log::read::Entry;
 
@@ -54,7 +53,7 @@ impl By {
 }
 
 /// One group of the JSON document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Serialize)]
 struct Group {
     key: String,
     count: u64,
@@ -135,44 +134,16 @@ impl Show for Document {
         let by = by.as_ref().map_or("", PossibleValue::get_name);
         let title = format!("{}, by {by}{about}", self.query.decision.count(self.total));
         writeln!(page, "{}", page.paint.bold(&title));
-        let groups = match self.by {
-            By::Day => with_empty_days(&self.groups),
-            _ => self.groups.clone(),
-        };
-        let widths = groups
-            .iter()
-            .map(|group| printable(&group.key).chars().count());
+        let groups = self.groups.iter();
+        let widths = groups.clone().map(|group| group.key.chars().count());
         let width = widths.max().unwrap_or(0).min(48);
-        let most = groups.iter().map(|group| group.count).max().unwrap_or(1);
-        for Group { key, count, .. } in &groups {
+        let most = groups.clone().map(|group| group.count).max().unwrap_or(1);
+        for Group { key, count, .. } in groups {
             let share = output::percent(*count, self.total);
             let bar = page.paint.red(&bar(*count, most));
             writeln!(page, "  {key:<width$}  {count:>7} {share:>3} %  {bar}");
         }
     }
-}
-
-/// The days between the first and the last as well: a quiet week is news.
-fn with_empty_days(groups: &[Group]) -> Vec<Group> {
-    const MOST: usize = 1_000;
-    let mut all: Vec<Group> = Vec::new();
-    for group in groups {
-        let day = |group: &Group| group.key.parse::<NaiveDate>().ok();
-        if let (Some(before), Some(day)) = (all.last().and_then(day), day(group)) {
-            let between = before
-                .iter_days()
-                .skip(1)
-                .take_while(|between| *between < day);
-            all.extend(between.take(MOST).map(|between| Group {
-                key: between.to_string(),
-                count: 0,
-                first: String::new(),
-                last: String::new(),
-            }));
-        }
-        all.push(group.clone());
-    }
-    all
 }
 
 /// A bar of at most 32 cells, to an eighth of one; empty for nothing alone.
