@@ -117,8 +117,13 @@ impl Report {
         for entry in entries {
             let actor = makers.get(&path::below(&state_dir, &entry.name));
             let actor = actor.cloned().flatten();
-            let items = &mut buckets[entry.bucket as usize].1;
-            items.push(Item::of(entry, actor));
+            buckets[entry.bucket as usize].1.push(Item {
+                name: entry.name,
+                size: entry.size,
+                mtime: clock::millis(entry.modified),
+                is_dir: entry.is_dir,
+                actor,
+            });
         }
         let [canonical, others @ ..] = &mut buckets;
         canonical.1.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -148,18 +153,6 @@ fn report(site: &Site<'_>, registry: &Registry<'_>, makers: &Makers) -> Report {
             reason: Some(format!("{error:#}")),
             ..new(Vec::new())
         },
-    }
-}
-
-impl Item {
-    fn of(entry: Entry<'_>, actor: Option<String>) -> Self {
-        Self {
-            name: entry.name,
-            size: entry.size,
-            mtime: clock::millis(entry.modified),
-            is_dir: entry.is_dir,
-            actor,
-        }
     }
 }
 

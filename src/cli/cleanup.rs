@@ -41,38 +41,22 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
              mend it first"
         );
     }
-    let stale = Stale::days(args.stale_days, context.now);
     let job = Job {
         kind: Kind::Cleanup,
         effect,
         applies_to: &may_clean,
         reasons: &|site, entries| {
             let never_stale = site.governed.system.info().never_stale;
-            let reason = |entry| reason(entry, &stale, never_stale, context.now);
+            let reason = |entry| reason(entry, args.stale_days, never_stale, context.now);
             Ok(entries.iter().map(reason).collect())
         },
     };
     archiving::run(&job, context)
 }
 
-/// From when on a file of a pattern is stale.
-struct Stale {
-    before: DateTime<Utc>,
-    reason: String,
-}
-
-impl Stale {
-    fn days(days: u32, now: DateTime<Utc>) -> Self {
-        Self {
-            before: now - TimeDelta::days(days.into()),
-            reason: format!("stale_pattern_allowed (>{days}d)"),
-        }
-    }
-}
-
 fn reason(
     entry: &Entry<'_>,
-    stale: &Stale,
+    stale_days: u32,
     never_stale: bool,
     now: DateTime<Utc>,
 ) -> Option<String> {
@@ -80,7 +64,10 @@ fn reason(
         Bucket::AdHoc => Some("ad_hoc".to_owned()),
         Bucket::Ephemeral => is_leftover(entry, now).then(|| "ephemeral".to_owned()),
         Bucket::PatternAllowed if never_stale => None,
-        Bucket::PatternAllowed => (entry.modified < stale.before).then(|| stale.reason.clone()),
+        Bucket::PatternAllowed => {
+            let is_stale = entry.modified < now - TimeDelta::days(stale_days.into());
+            is_stale.then(|| format!("stale_pattern_allowed (>{stale_days}d)"))
+        }
         Bucket::Canonical => None,
     }
 }

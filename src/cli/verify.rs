@@ -123,37 +123,34 @@ fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
     let registry = context.wanted_systems()?;
     let sites = sites::all(project, &registry);
     let runs: Vec<Workflow> = SiteRuns::of(&sites, project, &log).readable;
-    let of_run = |run: &Workflow| {
-        let passed = run
-            .gates
-            .iter()
-            .filter(|gate| gate.status == GateStatus::Passed);
-        let gates: Vec<Passed> = passed
-            .map(|gate| Passed {
-                changed_by: changed_by.get(&project.main.path(&run.file)).cloned(),
-                ..judged(&log, context, run, gate)
-            })
-            .collect();
-        gates
-    };
-    Ok(runs.iter().flat_map(of_run).collect())
+    let mut found = Vec::new();
+    for run in &runs {
+        let by = changed_by.get(&project.main.path(&run.file));
+        let passed = run.gates.iter();
+        let passed = passed.filter(|gate| gate.status == GateStatus::Passed);
+        found.extend(passed.map(|gate| judged(&log, context, run, gate, by.cloned())));
+    }
+    Ok(found)
 }
 
-fn judged(log: &GateLog, context: &CliContext<'_>, run: &Workflow, gate: &Gate) -> Passed {
+fn judged(
+    log: &GateLog,
+    context: &CliContext<'_>,
+    run: &Workflow,
+    gate: &Gate,
+    changed_by: Option<String>,
+) -> Passed {
     let mut problems = Vec::new();
     let mut proof = gate.proof.clone();
     match log.latest(&context.project, run, gate) {
         Some((record, GateStatus::Passed)) => {
-            let changed = record
-                .proof
-                .iter()
-                .filter(|proof| is_changed(context, proof));
-            problems.extend(changed.map(|proof| match proof {
-                Proof::Artifact { path, .. } => {
-                    format!("`{path}` was changed since it proved the gate")
+            for proof in &record.proof {
+                if let Proof::Artifact { path, .. } = proof
+                    && artifact_of(&context.project, path) != *proof
+                {
+                    problems.push(format!("`{path}` was changed since it proved the gate"));
                 }
-                _ => String::new(),
-            }));
+            }
             proof.clone_from(&record.proof);
         }
         Some((record, GateStatus::Failed)) => problems.push(format!(
@@ -169,16 +166,8 @@ fn judged(log: &GateLog, context: &CliContext<'_>, run: &Workflow, gate: &Gate) 
         status: gate.status,
         standing: gate.standing,
         proof,
-        changed_by: None,
+        changed_by,
         problems,
-    }
-}
-
-/// Whether a file that proved a gate holds something else now.
-fn is_changed(context: &CliContext<'_>, proof: &Proof) -> bool {
-    match proof {
-        Proof::Artifact { path, .. } => artifact_of(&context.project, path) != *proof,
-        _ => false,
     }
 }
 
