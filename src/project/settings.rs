@@ -50,17 +50,22 @@ impl Project {
         Layers::read_by(files, |path| known.text(path))
     }
 
-    /// The settings file that switches a system off; `None` where it is on.
-    pub fn switched_off_by(&self, env: &Env, id: &str) -> Option<String> {
+    /// Each settings file that exists, weakest first, with what holds as far as it.
+    pub fn settings_by_file(&self, env: &Env) -> Vec<(String, Settings)> {
         let layers = self.settings_layers(env);
         let (sources, known) = (layers.sources(), system::known());
-        let mut by = None;
-        for (n, (_, path, _)) in sources.iter().enumerate() {
-            let resolved = Settings::resolve(&sources[..=n], &known);
-            let is_off = resolved.settings.mode_of(id) == Mode::Off;
-            by = is_off.then(|| by.unwrap_or(*path));
-        }
-        by.map(str::to_owned)
+        let up_to = |n: usize| Settings::resolve(&sources[..=n], &known).settings;
+        let files = sources.iter().enumerate();
+        files
+            .map(|(n, (_, path, _))| ((*path).to_owned(), up_to(n)))
+            .collect()
+    }
+
+    /// The settings file that switches a system off; `None` where it is on.
+    pub fn switched_off_by(&self, env: &Env, id: &str) -> Option<String> {
+        let files = self.settings_by_file(env).into_iter().rev();
+        let off = files.take_while(|(_, settings)| settings.mode_of(id) == Mode::Off);
+        Some(off.last()?.0)
     }
 
     /// The settings of the files together, as commands read them.

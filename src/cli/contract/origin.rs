@@ -1,6 +1,5 @@
 //! Where a row of a contract comes from.
 
-use crate::base::disk::bounded_read::read_text;
 use crate::cli::CliContext;
 use crate::contract::table::Contract;
 use crate::project::registry::Registry;
@@ -16,24 +15,7 @@ pub(super) struct Origins(Vec<(String, Settings)>);
 
 impl Origins {
     pub(super) fn read(context: &CliContext<'_>) -> Self {
-        let files = context.project.settings_files(context.env);
-        let texts = files.into_iter().filter_map(|(layer, path)| {
-            let text = read_text(&path).ok().flatten()?;
-            Some((layer, path, text))
-        });
-        let texts: Vec<_> = texts.collect();
-        let read = texts
-            .iter()
-            .map(|(layer, path, text)| (*layer, &**path, Ok(&**text)));
-        let read: Vec<_> = read.collect();
-        let known = system::known();
-        let up_to = |at: usize| Settings::resolve(&read[..=at], &known).settings;
-        let files = texts.iter().enumerate();
-        Self(
-            files
-                .map(|(at, (_, path, _))| (path.clone(), up_to(at)))
-                .collect(),
-        )
+        Self(context.project.settings_by_file(context.env))
     }
 
     /// The first file with which the contract has it, unless the program's own has.
