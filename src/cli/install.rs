@@ -118,7 +118,7 @@ impl Place {
     }
 
     /// The settings files of Claude Code, the one that wins first.
-    fn client_settings(&self) -> Vec<PathBuf> {
+    pub fn client_settings(&self) -> Vec<PathBuf> {
         let nearest_first = [Scope::Local, Scope::Project, Scope::User].into_iter();
         let files = nearest_first.map(|scope| self.settings_here(scope));
         files.filter_map(Result::ok).collect()

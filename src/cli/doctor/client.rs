@@ -29,14 +29,13 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// Which settings files Claude Code takes here, and what the managed one forbids.
 fn check_client_settings(place: &Place) -> Vec<Finding> {
-    let scopes = [Scope::Local, Scope::Project, Scope::User].into_iter();
-    let files = scopes.filter_map(|scope| place.settings_here(scope).ok());
     let is_taken = |file: &PathBuf| match read_client_text(file) {
         Ok(Some(text)) => Wiring::fault(&text).is_none(),
         _ => false,
     };
     let managed = &place.managed_settings;
-    let taken = [managed.clone()].into_iter().chain(files).filter(is_taken);
+    let files = [managed.clone()].into_iter().chain(place.client_settings());
+    let taken = files.filter(is_taken);
     let taken: Vec<_> = taken.map(|file| format!("`{}`", file.display())).collect();
     let mut findings = Vec::new();
     if !taken.is_empty() {
@@ -58,10 +57,8 @@ fn check_other_host(note: &Path) -> Option<Finding> {
     let host = read_text(note).ok()??;
     let seen = modified(&fs::metadata(note).ok()?).format("%Y-%m-%d");
     let what = format!("{host} ran statewarden here on {seen}; it guards Claude Code alone");
-    let fix = format!(
-        "work on state files in Claude Code, then remove `{}`",
-        note.display()
-    );
+    let note = note.display();
+    let fix = format!("work on state files in Claude Code, then remove `{note}`");
     Some(Finding::warning("other-host", what, fix))
 }
 
@@ -144,12 +141,8 @@ fn check_version(client: &str) -> Option<Finding> {
     let version = numbers.ok()?;
     let lack = LACKS.iter().find(|lack| version < lack.before.to_vec())?;
     let what = format!("Claude Code {client} {}", lack.what);
-    Some(Finding::new(
-        lack.id,
-        lack.level,
-        what,
-        "update it to 2.1.295 or newer",
-    ))
+    let fix = "update it to 2.1.295 or newer";
+    Some(Finding::new(lack.id, lack.level, what, fix))
 }
 
 /// A session leaves a sign of life more often than that.
@@ -161,21 +154,17 @@ fn check_unseen_run(subject: &Subject<'_>, logs: &[PathBuf]) -> Option<Finding> 
     let wired = |scope| changed(&subject.place.settings_here(scope).ok()?);
     let (since, event) = match logs.iter().filter_map(changed).max() {
         Some(last) => (last + LONG, last),
-        None => Scope::ALL
-            .into_iter()
-            .filter_map(wired)
-            .max()
-            .map(|at| (at, at))?,
+        None => {
+            let wired = Scope::ALL.into_iter().filter_map(wired).max()?;
+            (wired, wired)
+        }
     };
     let run = |file: &PathBuf| Some((changed(file).filter(|at| *at > since)?, file.clone()));
     let (at, file) = subject.runs.iter().filter_map(run).max()?;
     let minute = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M").to_string();
-    let what = format!(
-        "`{}` changed at {}, but the hook has left no sign of life since {}",
-        file.display(),
-        minute(at),
-        minute(event)
-    );
+    let (file, at, event) = (file.display(), minute(at), minute(event));
+    let what =
+        format!("`{file}` changed at {at}, but the hook has left no sign of life since {event}");
     let fix =
         "start Claude Code anew, and trust the folder if it asks; what wrote it was not guarded";
     Some(Finding::warning("unseen-run", what, fix))

@@ -137,11 +137,8 @@ fn check_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
         Ok(read) => read,
         Err(e) => {
             let fix = "make it a file that you can read and write";
-            return vec![Finding::error(
-                "log",
-                format!("could not use `{shown}`: {e}"),
-                fix,
-            )];
+            let what = format!("could not use `{shown}`: {e}");
+            return vec![Finding::error("log", what, fix)];
         }
     };
     let records = text::count(shape.n_whole, "record", "records");
@@ -167,11 +164,8 @@ fn check_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
     }
     if let Some(mode) = open_mode(&meta) {
         let what = format!("`{shown}` has mode {mode:o}: others can read it");
-        findings.push(Finding::warning(
-            "log-mode",
-            what,
-            format!("run `chmod 600 '{shown}'`"),
-        ));
+        let fix = format!("run `chmod 600 '{shown}'`");
+        findings.push(Finding::warning("log-mode", what, fix));
     }
     findings
 }
@@ -194,10 +188,8 @@ fn open_mode(meta: &Metadata) -> Option<u32> {
 fn check_locks(site: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     if is_held(site) {
-        let what = format!(
-            "`{}` is locked by a process that writes to it",
-            site.display()
-        );
+        let shown = site.display();
+        let what = format!("`{shown}` is locked by a process that writes to it");
         findings.push(Finding::info("lock", what));
     }
     let file = site.join(".lock");
@@ -244,11 +236,8 @@ fn check_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
         text::count(old.len(), "temporary file", "temporary files"),
         dir.display()
     );
-    Some(Finding::warning(
-        "orphan-temp",
-        what,
-        "remove them, or run `statewarden cleanup --apply` for a site",
-    ))
+    let fix = "remove them, or run `statewarden cleanup --apply` for a site";
+    Some(Finding::warning("orphan-temp", what, fix))
 }
 
 /// Whether a name is of a temporary file of ours, or has the form of devt's

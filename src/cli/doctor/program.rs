@@ -26,8 +26,7 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let mut commands = Vec::new();
     let (mut everywhere, mut is_known) = (false, true);
     for scope in Scope::ALL {
-        let (found, more) = check_scope(place, scope);
-        findings.extend(found);
+        let more = check_scope(place, scope, &mut findings);
         is_known &= more.is_some();
         let more = more.unwrap_or_default();
         everywhere |= scope == Scope::User && !more.is_empty();
@@ -78,30 +77,28 @@ fn check_start_below(dir: &str) -> Finding {
     Finding::new("starts-below", Level::Info, what, fix)
 }
 
-/// What one settings file says, and the commands it runs; `None` where nobody can tell.
-fn check_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>>) {
+/// The commands that one settings file runs, with what it says; `None` where nobody can tell.
+fn check_scope(place: &Place, scope: Scope, findings: &mut Vec<Finding>) -> Option<Vec<String>> {
     let path = match place.settings_here(scope) {
         Ok(path) => path,
         Err(e) => {
             let what = format!("scope {} is not looked at: {e}", scope.as_str());
             let fix = "then run `statewarden doctor` again";
-            return (
-                vec![Finding::warning("no-home", what, fix)],
-                Some(Vec::new()),
-            );
+            findings.push(Finding::warning("no-home", what, fix));
+            return Some(Vec::new());
         }
     };
     let describe = path.display();
     let text = match read_client_text(&path) {
         Ok(Some(text)) => text,
-        Ok(None) => return (Vec::new(), Some(Vec::new())),
+        Ok(None) => return Some(Vec::new()),
         Err(e) => {
             let what = format!("could not read `{describe}`: {e}");
             let fix = "make it readable; whether it runs statewarden is not known";
-            return (vec![Finding::error("settings-file", what, fix)], None);
+            findings.push(Finding::error("settings-file", what, fix));
+            return None;
         }
     };
-    let mut findings = Vec::new();
     if let Some(fault) = Wiring::fault(&text) {
         let fix = "correct it; until then Claude Code ignores the whole file";
         let what = format!("`{describe}`: {fault}");
@@ -110,16 +107,13 @@ fn check_scope(place: &Place, scope: Scope) -> (Vec<Finding>, Option<Vec<String>
     let wiring = Wiring::read(&text).unwrap_or_default();
     if wiring.hooks_are_disabled {
         let what = format!("`{describe}` says `disableAllHooks`: no hook runs");
-        findings.push(Finding::error(
-            "hooks-disabled",
-            what,
-            "take `disableAllHooks` out",
-        ));
+        let fix = "take `disableAllHooks` out";
+        findings.push(Finding::error("hooks-disabled", what, fix));
     }
     findings.extend(check_entries(&wiring, scope, &path));
     findings.extend(check_cache(&wiring, &path));
     let commands = wiring.entries.into_iter().map(|wired| wired.command);
-    (findings, Some(commands.collect()))
+    Some(commands.collect())
 }
 
 /// A program that may be gone tomorrow.
@@ -203,12 +197,11 @@ fn check_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
     let answer = match process::run(Command::new(&path).arg("--version"), "") {
         Ok(answer) => answer,
         Err(e) => {
+            let fails = format!("fails: {e}");
             let (id, why) = match e.kind() {
-                io::ErrorKind::NotFound => ("program-missing", "is not there".to_owned()),
-                io::ErrorKind::PermissionDenied => {
-                    ("program-not-executable", "may not be run".to_owned())
-                }
-                _ => ("program-fails", format!("fails: {e}")),
+                io::ErrorKind::NotFound => ("program-missing", "is not there"),
+                io::ErrorKind::PermissionDenied => ("program-not-executable", "may not be run"),
+                _ => ("program-fails", &*fails),
             };
             let what = format!(
                 "`{path}` is wired, but {why}: every call of a tool in its matcher is denied"
@@ -235,10 +228,8 @@ fn check_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
 fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
     let id = "live-test";
     let tried = Sandbox::make(&subject.temp).and_then(|sandbox| {
-        Ok((
-            sandbox.write(path, "notes.md")?,
-            sandbox.write(path, "scratchpad.md")?,
-        ))
+        let denied = sandbox.write(path, "notes.md")?;
+        Ok((denied, sandbox.write(path, "scratchpad.md")?))
     });
     let (denied, allowed) = match tried {
         Ok(answers) => answers,
@@ -291,13 +282,11 @@ fn is_denial(answer: &Answer) -> bool {
 fn describe(answer: &Answer) -> String {
     let text = format!("{} {}", answer.stdout.trim(), answer.stderr.trim());
     let text: String = text.trim().chars().take(200).collect();
-    let code = answer
-        .code
-        .map_or("a signal".to_owned(), |code| format!("exit {code}"));
-    if text.is_empty() {
-        format!("{code}, no output")
-    } else {
-        format!("{code}, `{text}`")
+    let code = answer.code.map(|code| format!("exit {code}"));
+    let code = code.as_deref().unwrap_or("a signal");
+    match &*text {
+        "" => format!("{code}, no output"),
+        text => format!("{code}, `{text}`"),
     }
 }
 
