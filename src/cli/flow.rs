@@ -10,7 +10,7 @@ use clap::builder::TypedValueParser;
 use super::change::{self, Change};
 use super::{Answer, CliContext, number, one_of, prose};
 use crate::base::path;
-use crate::project::sites::Site;
+use crate::guard::claims;
 use crate::store::archive::{Item, Kind, Run, Status, WhenChanged};
 use crate::store::lock::Locked;
 use crate::store::modified;
@@ -188,14 +188,8 @@ fn archive(file: &Path, locked: &Locked<'_>, context: &CliContext<'_>) -> Result
         kind: Kind::Init,
         now: context.now,
     };
-    let Some(governed) = context.registry.get(SYSTEM) else {
-        return Ok(None);
-    };
-    let site = Site {
-        governed,
-        root: context.project.session_root().clone(),
-        site: ".claude".to_owned(),
-    };
+    let site = claims::site_of(&path::from_os(file), &context.project, &context.registry);
+    let Some(site) = site else { return Ok(None) };
     let ring = site.ring(&context.project, context.rules.settings.archive_runs);
     let taken = ring.take(locked, run, &[item])?;
     match taken.statuses.as_slice() {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use self::mention::Mention;
 use crate::base::actor::Actor;
 use crate::base::disk::bounded_read::read_text;
+use crate::base::path::from_os;
 use crate::base::target::{Act, Target};
 use crate::base::{text, warn};
 use crate::cli::output::{Page, Show, writeln};
@@ -73,10 +74,7 @@ const CONTRACT: &str = "statewarden.yaml";
 const TEXTS: [&str; 4] = ["agents", "commands", "skills", "workflows"];
 
 pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
-    let own = args
-        .dirs
-        .iter()
-        .map(|dir| display_path(&dir.join(CONTRACT)));
+    let own = args.dirs.iter().map(|dir| from_os(&dir.join(CONTRACT)));
     let own: Vec<String> = own.filter(|file| Path::new(file).is_file()).collect();
     let rules = rules(&own, context);
     let is_of_own = |what: &&String| {
@@ -107,10 +105,6 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
         findings,
     };
     context.show(&document)
-}
-
-fn display_path(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
 }
 
 /// The settings with contracts that need not be installed. What their open directories leave
@@ -160,7 +154,7 @@ fn texts(dirs: &[PathBuf]) -> Result<Vec<Text>> {
         let text = text.with_context(|| format!("could not read `{}`", path.display()))?;
         let text = text.unwrap_or_default();
         let reader = reader(&path, &text);
-        let path = display_path(&path);
+        let path = from_os(&path);
         Ok(Text { path, text, reader })
     };
     files.map(read).collect()

@@ -72,7 +72,7 @@ pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
         registry: &registry,
         projects: HashMap::from([(cwd.clone(), project)]),
         cwd,
-        beside: None,
+        beside: agent_beside(file),
         in_sites: HashMap::new(),
         waiting: HashMap::new(),
         report: Report::default(),
@@ -126,9 +126,8 @@ struct Reader<'r> {
     projects: HashMap<String, Project>,
     /// The last directory a line told.
     cwd: String,
-    /// The agent's type in the file beside the transcript, if there is one; once it was
-    /// asked for.
-    beside: Option<Option<String>>,
+    /// The agent's type in the file beside the transcript, if there is one.
+    beside: Option<String>,
     /// Whether a path falls to a system; the disk is asked once for each.
     in_sites: HashMap<String, bool>,
     /// Denied calls whose result is still to come, by id: a place in the report.
@@ -215,9 +214,8 @@ impl Reader<'_> {
     }
 
     /// The type of the line's agent; `None` for the main thread.
-    fn agent(&mut self, line: &Line<'_>) -> Option<String> {
-        let file = self.file;
-        let beside = self.beside.get_or_insert_with(|| agent_beside(file));
+    fn agent(&self, line: &Line<'_>) -> Option<String> {
+        let beside = &self.beside;
         let is_main = !line.is_sidechain && line.agent_id.as_str().is_empty();
         match line.agent.as_str() {
             _ if is_main && beside.is_none() => None,
