@@ -72,9 +72,8 @@ impl<'c> Page<'c> {
     /// Rows in columns; the last one is not padded.
     pub(crate) fn rows<const N: usize>(&mut self, rows: &[[Painted; N]]) {
         let width = |column: usize| rows.iter().map(|row| row[column].width()).max();
-        let padded = |column: &usize| column + 1 < N;
-        let widths = (0..N).map(|column| Some(column).filter(padded).and_then(width).unwrap_or(0));
-        let widths: Vec<usize> = widths.collect();
+        let padded = (0..N - 1).map(|column| width(column).unwrap_or(0));
+        let widths: Vec<usize> = padded.chain([0]).collect();
         for row in rows {
             let mut cells = row.iter().zip(&widths);
             self.add(|to| cells.try_for_each(|(cell, width)| write!(to, "{cell:<width$}  ")));
