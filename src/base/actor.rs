@@ -44,14 +44,6 @@ impl Actor {
         }
     }
 
-    /// The agent's name; `None` for the main thread.
-    pub fn agent(&self) -> Option<&AgentName> {
-        match self {
-            Self::Main => None,
-            Self::Agent(name) => Some(name),
-        }
-    }
-
     /// The name that options and reports use.
     pub fn as_str(&self) -> &str {
         match self {

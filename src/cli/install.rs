@@ -129,7 +129,7 @@ impl Place {
         let project = self.work_tree.as_ref().unwrap_or(&self.project);
         let (project, settings) = (project.to_string_lossy(), self.client_settings());
         let dir = self.user_dir.as_ref();
-        dir.map(|dir| plugins::enabled(dir, &project, &settings, |_| true))
+        dir.map(|dir| plugins::enabled(dir, &project, &settings))
             .unwrap_or_default()
     }
 

@@ -1,9 +1,7 @@
 //! The text that a call would leave in a file, and what a system says to it.
 
-use crate::base::actor::Actor;
-use crate::contract::denial::Denial;
 use crate::guard::claims::Claim;
-use crate::guard::decision::{Call, Channel, Objection};
+use crate::guard::decision::Objection;
 use crate::systems::system::{Note, Place};
 
 /// A text a call would leave, and the text that is there.
@@ -20,23 +18,6 @@ impl Content {
             after: text,
         }
     }
-}
-
-/// The objection to the text that stands at a claimed path, whoever wrote it.
-pub fn objection_to_text(claim: &Claim<'_>, text: &str, cwd: &str) -> Option<Denial> {
-    let content = Content {
-        after: text.to_owned(),
-        present: None,
-    };
-    let objection = rules(claim, &content).err()?;
-    let nobodys = Call {
-        actor: &Actor::Main,
-        channel: Channel::Shell,
-        cwd,
-        targets: &[],
-        exists: |_| false,
-    };
-    Some(objection.about(claim, &nobodys))
 }
 
 pub(crate) fn rules(claim: &Claim<'_>, content: &Content) -> Result<Vec<Note>, Objection> {

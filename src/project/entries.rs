@@ -28,7 +28,6 @@ pub struct Entry<'c> {
     pub size: u64,
     pub modified: DateTime<Utc>,
     pub is_dir: bool,
-    pub is_link: bool,
     pub bucket: Bucket,
     pub at_reset: AtReset,
     /// The row that names it; `None` for a directory and for what is ad hoc.
@@ -164,7 +163,6 @@ fn settle(found: Found<'_>) -> Option<Entry<'_>> {
         size: if is_dir { 0 } else { meta.len() },
         modified: store::modified(meta),
         is_dir,
-        is_link: meta.is_symlink(),
         bucket,
         at_reset,
         row,

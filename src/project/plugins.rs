@@ -19,14 +19,9 @@ pub struct Plugin {
     pub version: String,
 }
 
-/// The plugins with one of the names that are enabled for a project. Of the client's settings
+/// The plugins that are enabled for a project. Of the client's settings
 /// files the one that is nearest to the person at work comes first, and decides.
-pub fn enabled(
-    user_dir: &Path,
-    project: &str,
-    settings: &[impl AsRef<Path>],
-    is_wanted: impl Fn(&str) -> bool,
-) -> Vec<Plugin> {
+pub fn enabled(user_dir: &Path, project: &str, settings: &[impl AsRef<Path>]) -> Vec<Plugin> {
     let texts = settings
         .iter()
         .filter_map(|path| read_client_text(path).ok()?);
@@ -40,7 +35,7 @@ pub fn enabled(
             == Some(true)
     };
     installed
-        .filter(|(id, _)| is_wanted(id) && is_on(id))
+        .filter(|(id, _)| is_on(id))
         .filter_map(|(id, installs)| {
             let install = for_project(installs.as_array()?, project)?;
             let root = install["installPath"].as_str()?.to_owned();
@@ -106,7 +101,7 @@ pub fn find(
     project: &str,
     settings: &[impl AsRef<Path>],
 ) -> EnabledPlugins {
-    let all = user_dir.map(|dir| enabled(dir, project, settings, |_| true));
+    let all = user_dir.map(|dir| enabled(dir, project, settings));
     let mut known = EnabledPlugins::default();
     for plugin in all.into_iter().flatten() {
         let contract = format!("{}/{CONTRACT}", plugin.root);

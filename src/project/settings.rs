@@ -47,7 +47,7 @@ impl Project {
             true => KnownContracts::of(self),
             false => KnownContracts::default(),
         };
-        Layers::read_by(files, |path| known.text(path))
+        Layers::read(files, |path| known.text(path))
     }
 
     /// Each settings file that exists, weakest first, with what holds as far as it.
@@ -70,10 +70,7 @@ impl Project {
 
     /// The settings of the files together, as commands read them.
     pub fn settings(&self, env: &Env) -> Resolved {
-        self.resolve(&Layers::read_by(
-            self.settings_files(env),
-            text_or_lost_link,
-        ))
+        self.resolve(&Layers::read(self.settings_files(env), text_or_lost_link))
     }
 
     /// The settings of the files together, and what is known of the project beside them.

@@ -241,27 +241,18 @@ pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]
         let Some((root, below)) = project.innermost(&inside) else {
             continue;
         };
-        for (end, _) in below.rmatch_indices('/') {
-            add(&mut sites, &root, &below[..end], registry);
-        }
-        if root.dir != project.main.dir {
-            add(&mut sites, &root, "", registry);
+        let above = below.rmatch_indices('/').map(|(end, _)| &below[..end]);
+        let own = (root.dir != project.main.dir).then_some("");
+        for level in above.chain(own).map(Level::unread) {
+            held_by_any(&root, &level, registry).for_each(|site| add_new(&mut sites, site));
         }
     }
     sites
 }
 
-fn add<'c>(sites: &mut Vec<Site<'c>>, root: &Root, dir: &str, registry: &'c Registry<'c>) {
-    for site in held_by_any(root, &Level::unread(dir), registry) {
-        add_new(sites, site);
-    }
-}
-
 /// Adds a site that is not among the known ones, where these are few.
 pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
-    let id = site.governed.id();
-    let same = |known: &Site<'_>| known.governed.id() == id && known.dir() == site.dir();
-    if !sites.iter().any(same) {
+    if sites.iter().all(|known| known.key() != site.key()) {
         sites.push(site);
     }
 }

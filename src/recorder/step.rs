@@ -141,7 +141,7 @@ impl Recorder<'_> {
             }
             false => read_text(path),
         };
-        Some(Layers::read_by(files, text_of).resolve(&system::known()))
+        Some(Layers::read(files, text_of).resolve(&system::known()))
     }
 
     pub(super) fn step(&self, locked: &Locked<'_>, step: &Step<'_>) -> io::Result<Findings> {

@@ -37,12 +37,7 @@ pub(crate) fn text_or_lost_link(path: &str) -> io::Result<Option<String>> {
 
 impl Layers {
     /// Reads the files that exist. One that cannot be read counts as broken, not as absent.
-    pub fn read(files: impl IntoIterator<Item = (Layer, String)>) -> Self {
-        Self::read_by(files, read_text)
-    }
-
-    /// The same with texts from elsewhere than the disk.
-    pub(crate) fn read_by(
+    pub(crate) fn read(
         files: impl IntoIterator<Item = (Layer, String)>,
         text_of: impl Fn(&str) -> io::Result<Option<String>>,
     ) -> Self {

@@ -119,7 +119,7 @@ fn rules(own: &[String], context: &CliContext<'_>) -> Resolved {
     let files = own.iter().cloned().chain(others);
     let mut rules = context
         .project
-        .resolve(&Layers::read_by(files, text_or_lost_link));
+        .resolve(&Layers::read(files, text_or_lost_link));
     for system in rules.settings.systems.values_mut() {
         let is_own = |source: &String| own.iter().any(|(_, path)| path == source);
         if let Some(declared) = &mut system.declared {

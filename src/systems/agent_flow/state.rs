@@ -64,16 +64,6 @@ string_enum! {
     }
 }
 
-impl Phase {
-    /// The values a file of this kind may hold.
-    pub fn allowed(file: FileKind) -> impl Iterator<Item = Self> {
-        let is_team = file == FileKind::Team;
-        Self::ALL
-            .into_iter()
-            .filter(move |phase| is_team || *phase != Self::ReviewVerification)
-    }
-}
-
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
