@@ -13,7 +13,7 @@ use self::report::ReportKind;
 use self::tasks::has_numbered_groups;
 use crate::base::actor::AgentName;
 use crate::contract::slug::{Shape, Slug};
-use crate::contract::table::{Contract, Dir, DirKind, List, Others, Role, Row, Writer};
+use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
 use crate::systems::system::{
     AgentEvent, ContentError, Effects, FileOutcome, Files, Info, Judgement, MissingArtifact, Place,
     Retention, System, View, below, split_site,
@@ -237,47 +237,16 @@ fn kind_of(entry: &str) -> Option<ReportKind> {
     }
 }
 
-const ROWS: &[Row<'_>] = &[
-    Row::file(
-        TASKS,
-        Writer::Roles(
-            List::Borrowed(&["developer", "architect"]),
-            Others::MainAndUnknown,
-        ),
-        "tasks of every group",
-    )
-    .read_by("the dispatcher, OpenSpec"),
-    Row::file(
-        "STUCK.md",
-        Writer::Roles(List::Borrowed(&["architect"]), Others::Main),
-        "diagnosis of stuck groups",
-    )
-    .read_by("the dispatcher"),
-    Row::file(
-        "e2e-report.md",
-        Writer::Roles(List::Borrowed(&["e2e-tester", "tester"]), Others::Nobody),
-        "report of the end-to-end tests",
-    )
-    .read_by("the dispatcher"),
-    Row::slug(
-        &numbered("review/", r"^review/[1-9][0-9]*\.md$", "review/1.md"),
-        Writer::Roles(List::Borrowed(&["reviewer"]), Others::Nobody),
-        "review of group N",
-    )
-    .canonical()
-    .read_by("the dispatcher"),
-    Row::slug(
-        &numbered(
-            "test-reports/",
-            r"^test-reports/[1-9][0-9]*\.md$",
-            "test-reports/1.md",
-        ),
-        Writer::Roles(List::Borrowed(&["tester"]), Others::Nobody),
-        "test report of group N",
-    )
-    .canonical()
-    .read_by("the dispatcher"),
-];
+const fn by<'a>(name: &'a str, roles: &'a [&'a str], others: Others, purpose: &'a str) -> Row<'a> {
+    let writer = Writer::Roles(List::Borrowed(roles), others);
+    Row::file(name, writer, purpose).read_by("the dispatcher")
+}
+
+const fn verdict<'a>(slug: &'a Slug, roles: &'a [&'a str], purpose: &'a str) -> Row<'a> {
+    let mut row = by("", roles, Others::Nobody, purpose);
+    row.name = Name::Slug(slug);
+    row
+}
 
 const fn numbered(prefix: &'static str, regex: &'static str, example: &'static str) -> Slug {
     Slug {
@@ -288,3 +257,21 @@ const fn numbered(prefix: &'static str, regex: &'static str, example: &'static s
         example,
     }
 }
+
+const REVIEW: Slug = numbered("review/", r"^review/[1-9][0-9]*\.md$", "review/1.md");
+const TESTS: Slug = numbered(
+    "test-reports/",
+    r"^test-reports/[1-9][0-9]*\.md$",
+    "test-reports/1.md",
+);
+const DEVELOPERS: &[&str] = &["developer", "architect"];
+const TESTERS: &[&str] = &["e2e-tester", "tester"];
+
+#[rustfmt::skip]
+const ROWS: &[Row<'_>] = &[
+    by(TASKS, DEVELOPERS, Others::MainAndUnknown, "tasks of every group").read_by("the dispatcher, OpenSpec"),
+    by("STUCK.md", &["architect"], Others::Main, "diagnosis of stuck groups"),
+    by("e2e-report.md", TESTERS, Others::Nobody, "report of the end-to-end tests"),
+    verdict(&REVIEW, &["reviewer"], "review of group N"),
+    verdict(&TESTS, &["tester"], "test report of group N"),
+];

@@ -104,18 +104,10 @@ static INFO: Info<'static> = Info {
 static CONTRACT: Contract<'static> = Contract {
     source: "state schema reference of the coding skill",
     rows: List::Borrowed(&[
-        Row::file("state.json", Writer::Main, "phases of the session").read_by("the main thread"),
-        Row::file(
-            "research-report.md",
-            Writer::Main,
-            "report of the research phase",
-        ),
-        Row::file("plan-report.md", Writer::Main, "report of the plan phase"),
-        Row::file(
-            "review-report.md",
-            Writer::Main,
-            "report of the review phase",
-        ),
+        main("state.json", "phases of the session").read_by("the main thread"),
+        main("research-report.md", "report of the research phase"),
+        main("plan-report.md", "report of the plan phase"),
+        main("review-report.md", "report of the review phase"),
         // What `store::replace` puts beside the file while it writes it.
         Row::slug(
             &Slug {
@@ -134,6 +126,10 @@ static CONTRACT: Contract<'static> = Contract {
     roles: List::Borrowed(&[]),
     fallback: None,
 };
+
+const fn main<'a>(name: &'a str, purpose: &'a str) -> Row<'a> {
+    Row::file(name, Writer::Main, purpose)
+}
 
 /// `YYMMDD-words-of-the-task`: six digits, then words of `a-z0-9`, each after a `-`.
 fn is_session_id(id: &str) -> bool {
