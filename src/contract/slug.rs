@@ -37,7 +37,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    fn matches(self, body: &str) -> bool {
+    pub(crate) fn matches(self, body: &str) -> bool {
         let lower = |b: u8| b.is_ascii_lowercase();
         let lower_or_digit = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let bytes = body.as_bytes();

@@ -53,7 +53,7 @@ impl System for Session {
     fn check_content(&self, at: Place<'_>, text: &str, present: Option<&str>) -> Judgement {
         let Place { site, entry } = at;
         let id = site.rsplit('/').next().unwrap_or_default();
-        check::check_file(text, present, id).map_err(|error| match error.code {
+        check::check_content(text, present, Some(id)).map_err(|error| match error.code {
             DenyCode::IllegalTransition => {
                 ContentError::illegal(format!("`{entry}` cannot become this: {}", error.message))
             }
@@ -133,18 +133,9 @@ const fn main<'a>(name: &'a str, purpose: &'a str) -> Row<'a> {
 
 /// `YYMMDD-words-of-the-task`: six digits, then words of `a-z0-9`, each after a `-`.
 fn is_session_id(id: &str) -> bool {
-    let mut words = id.split('-');
-    let day = words.next().unwrap_or_default();
-    let mut words = words.peekable();
-    day.len() == 6
-        && day.bytes().all(|b| b.is_ascii_digit())
-        && words.peek().is_some()
-        && words.all(|word| {
-            !word.is_empty()
-                && word
-                    .bytes()
-                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-        })
+    let is_day = |day: &str| day.len() == 6 && Shape::Digits.matches(day);
+    id.split_once('-')
+        .is_some_and(|(day, words)| is_day(day) && Shape::Kebab.matches(words))
 }
 
 /// The state of every session, by its file below `.claude/.docs`.

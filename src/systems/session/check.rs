@@ -4,31 +4,22 @@ use super::state::{Phase, State, Status};
 use crate::formats::brief;
 use crate::systems::system::{ContentError, Judgement, Note, same_name};
 
-/// The same for a text in the directory of the session `id`.
-///
-/// # Errors
-/// Those of [`check_content`], or the text is of another session.
-pub fn check_file(new_text: &str, present: Option<&str>, id: &str) -> Judgement {
-    let notes = check_content(new_text, present)?;
-    let new = State::parse(new_text).map_err(ContentError::malformed)?;
-    if same_name(&new.id, id) {
-        return Ok(notes);
-    }
-    Err(ContentError::illegal(format!(
-        "`id` is \"{}\", and the session's directory is `{id}`; write `\"id\": \"{id}\"`",
-        brief(&new.id)
-    )))
-}
-
-/// Judges a whole new text. `present` is what the file holds now, if anything.
+/// Judges a whole new text, in the directory of the session `id` where one is given. `present`
+/// is what the file holds now, if anything.
 /// A present text that is itself broken is no hindrance to a good new one, so
 /// that a broken state can be repaired; the notes then say so.
 ///
 /// # Errors
 /// The text is malformed or leads from no state, with what to write instead.
-pub fn check_content(new_text: &str, present: Option<&str>) -> Judgement {
+pub fn check_content(new_text: &str, present: Option<&str>, id: Option<&str>) -> Judgement {
     let new = State::parse(new_text).map_err(ContentError::malformed)?;
     coherent(&new).map_err(ContentError::illegal)?;
+    if let Some(id) = id.filter(|id| !same_name(&new.id, id)) {
+        return Err(ContentError::illegal(format!(
+            "`id` is \"{}\", and the session's directory is `{id}`; write `\"id\": \"{id}\"`",
+            brief(&new.id)
+        )));
+    }
     let mut notes: Vec<Note> = new.notes.iter().cloned().map(Note::Remark).collect();
     let Some(present) = present else {
         return Ok(notes);
@@ -153,7 +144,7 @@ mod tests {
     /// `expected` is empty for a text that is allowed.
     #[track_caller]
     fn check(present: Option<&str>, new: &str, expected: &str) {
-        match check_content(new, present) {
+        match check_content(new, present, None) {
             Ok(_) => assert_eq!(expected, "", "was allowed"),
             Err(ContentError { code, message }) => {
                 assert_eq!(code, DenyCode::IllegalTransition, "{message}");
@@ -240,11 +231,11 @@ mod tests {
     #[test]
     fn a_session_is_called_like_its_directory() {
         let id = "260110-token-refresh";
-        assert_eq!(check_file(COMPLETE, None, id), Ok(Vec::new()));
-        let other = check_file(COMPLETE, Some(COMPLETE), "260110-x").unwrap_err();
+        assert_eq!(check_content(COMPLETE, None, Some(id)), Ok(Vec::new()));
+        let other = check_content(COMPLETE, Some(COMPLETE), Some("260110-x")).unwrap_err();
         assert_eq!(other.code, DenyCode::IllegalTransition);
         assert!(other.message.contains("write `\"id\": \"260110-x\"`"));
-        let malformed = check_file("{", None, id).unwrap_err();
+        let malformed = check_content("{", None, Some(id)).unwrap_err();
         assert_eq!(malformed.code, DenyCode::MalformedContent);
     }
 
@@ -256,7 +247,7 @@ mod tests {
             &[(&["phases", "review", "status"], json!("in_progress"))],
         );
         for broken in ["{\"id\":", "[]", "{}", incoherent.as_str()] {
-            let notes = check_content(&fresh, Some(broken)).unwrap();
+            let notes = check_content(&fresh, Some(broken), None).unwrap();
             assert!(
                 notes.iter().any(|note| matches!(note, Note::Repair(_))),
                 "{broken}"
@@ -265,7 +256,7 @@ mod tests {
         }
         let other = with(&fresh, &[(&["id"], json!("260110-u"))]);
         check(Some(&incoherent), &other, "`id` never changes");
-        let malformed = check_content("{}", Some(&fresh)).unwrap_err();
+        let malformed = check_content("{}", Some(&fresh), None).unwrap_err();
         assert_eq!(
             malformed,
             ContentError::malformed("`workflow` is missing".to_owned())

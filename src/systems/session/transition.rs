@@ -72,7 +72,7 @@ pub fn apply(
         document.set(&["updated_at"], clock::seconds(now))?;
     }
     let new_text = document.render();
-    check_content(&new_text, Some(text)).map_err(|error| error.message)?;
+    check_content(&new_text, Some(text), None).map_err(|error| error.message)?;
     let moved = Move {
         gate: name.to_owned(),
         from: old.gate_status(),
