@@ -1,6 +1,7 @@
 //! A glob from a settings file: globset says whether it is one. Names are matched
 //! here, because its matcher takes a hook too long to compile.
 
+use std::collections::BTreeSet;
 use std::mem;
 use std::sync::OnceLock;
 
@@ -87,22 +88,28 @@ impl Pattern {
     }
 
     /// The steps that the start of a name leads to.
-    fn after(&self, start: &str) -> Vec<usize> {
-        let (mut now, mut next) = (States::new(self.steps()), States::new(self.steps()));
-        now.enter(0);
+    fn after(&self, start: &str) -> BTreeSet<usize> {
+        let mut now = BTreeSet::new();
+        self.enter(0, &mut now);
         for byte in start.bytes() {
-            next.clear();
-            for &at in &now.entered {
+            let mut next = BTreeSet::new();
+            for at in now {
                 for ahead in self.steps().get(at).map_or(&[][..], |step| step.take(byte)) {
-                    next.enter(at + ahead);
+                    self.enter(at + ahead, &mut next);
                 }
             }
-            mem::swap(&mut now, &mut next);
-            if now.entered.is_empty() {
-                break;
+            now = next;
+        }
+        now
+    }
+
+    /// Enters a step and those it leads to without a byte, each once.
+    fn enter(&self, at: usize, entered: &mut BTreeSet<usize>) {
+        if entered.insert(at) {
+            for ahead in self.steps().get(at).map_or(&[][..], Step::skip) {
+                self.enter(at + ahead, entered);
             }
         }
-        now.entered
     }
 
     /// Whether the glob has no shape at all: it takes names nobody would choose.
@@ -202,48 +209,6 @@ impl Step {
             Self::Star | Self::Rest => &[1],
             Self::Fork(ahead) => ahead,
             Self::Byte(_) | Self::Any | Self::Dirs | Self::Class { .. } => &[],
-        }
-    }
-}
-
-/// The steps a part of a name may have led to, each once.
-struct States<'p> {
-    steps: &'p [Step],
-    entered: Vec<usize>,
-    is_entered: Vec<bool>,
-}
-
-impl<'p> States<'p> {
-    fn new(steps: &'p [Step]) -> Self {
-        Self {
-            steps,
-            entered: Vec::with_capacity(steps.len() + 1),
-            is_entered: vec![false; steps.len() + 1],
-        }
-    }
-
-    fn clear(&mut self) {
-        self.entered.clear();
-        self.is_entered.fill(false);
-    }
-
-    /// Enters a step and those it leads to without a byte.
-    fn enter(&mut self, first: usize) {
-        let mut next = self.entered.len();
-        self.add(first);
-        while let Some(&at) = self.entered.get(next) {
-            next += 1;
-            for ahead in self.steps.get(at).map_or(&[][..], Step::skip) {
-                self.add(at + ahead);
-            }
-        }
-    }
-
-    fn add(&mut self, at: usize) {
-        if let Some(is_entered) = self.is_entered.get_mut(at)
-            && !mem::replace(is_entered, true)
-        {
-            self.entered.push(at);
         }
     }
 }
