@@ -49,7 +49,7 @@ pub enum Others {
 pub enum Name<'a> {
     Exact(&'a str),
     Slug(&'a Slug),
-    /// `*` and `?` within one component; a leading `**/` stands for any directories.
+    /// `*` within one component; a leading `**/` stands for any directories.
     Wild(&'a str),
     /// A glob from the settings.
     Glob(&'a Pattern),
@@ -426,41 +426,52 @@ fn wild_path(pattern: &str, path: &str) -> bool {
     if let Some(last) = pattern.strip_prefix("**/") {
         return wild(last, path.rsplit('/').next().unwrap_or(path));
     }
-    let (mut patterns, mut parts) = (pattern.split('/'), path.split('/'));
-    loop {
-        match (patterns.next(), parts.next()) {
-            (Some(pattern), Some(part)) if wild(pattern, part) => {}
-            (None, None) => return true,
-            _ => return false,
-        }
-    }
+    let mut parts = pattern.split('/').zip(path.split('/'));
+    let depth = |path: &str| path.split('/').count();
+    depth(pattern) == depth(path) && parts.all(|(pattern, part)| wild(pattern, part))
 }
 
-/// Matches one component against a pattern with `*` and `?`, in linear space
-/// and without recursion.
-pub fn wild(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut p, mut t) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                retry = Some((p + 1, t));
-                p += 1;
-            }
-            Some(&b) if b == b'?' || b == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match retry {
-                Some((after_star, from)) => {
-                    retry = Some((after_star, from + 1));
-                    p = after_star;
-                    t = from + 1;
-                }
-                None => return false,
-            },
+/// Matches one component against a pattern with `*`: what stands between the stars follows
+/// one another, as early as it can.
+fn wild(pattern: &str, text: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(mut text) = text.strip_prefix(start) else {
+        return false;
+    };
+    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        let Some((_, behind)) = text.split_once(part) else {
+            return false;
+        };
+        text = behind;
+    }
+    text.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pattern: &str, taken: &[&str], others: &[&str]) {
+        for path in taken {
+            assert!(wild_path(pattern, path), "`{pattern}` takes `{path}`");
+        }
+        for path in others {
+            assert!(!wild_path(pattern, path), "`{pattern}` and `{path}`");
         }
     }
-    pattern[p..].iter().all(|&b| b == b'*')
+
+    #[test]
+    fn a_star_stands_for_anything_in_one_component() {
+        check("a.md", &["a.md"], &["a.mdx", "b/a.md", ""]);
+        check("*", &["", "a", "*"], &["a/b"]);
+        check("*.tmp", &[".tmp", "a.tmp.tmp"], &["a.tmpx"]);
+        check("ab*ba", &["abba", "ab-ba"], &["aba", "abb"]);
+        check("r_*_*.md", &["r_a_b.md", "r__.md"], &["r_.md", "r_a.md"]);
+        check("a/*/b", &["a/x/b"], &["a/b", "a/x/y/b", "a/x/c"]);
+        check("**/*_p*.md", &["x_p.md", "a/b/x_p2.md"], &["a_p/x.md"]);
+    }
 }
