@@ -18,6 +18,11 @@ string_enum! {
 }
 
 impl Edition {
+    /// Whether it has what only one edition has; `None` is in all.
+    pub fn holds(self, only: Option<Self>) -> bool {
+        only.is_none_or(|only| only == self)
+    }
+
     /// The edition of a version of devt; `None` for a text that is no version.
     pub fn from_version(version: &str) -> Option<Self> {
         let mut numbers = version

@@ -55,22 +55,6 @@ pub enum Name<'a> {
     Glob(&'a Pattern),
 }
 
-/// Which editions of a contract hold a row. Systems without editions use `Both`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Editions {
-    Both,
-    Only(Edition),
-}
-
-impl Editions {
-    pub fn hold(self, edition: Edition) -> bool {
-        match self {
-            Self::Both => true,
-            Self::Only(only) => only == edition,
-        }
-    }
-}
-
 /// What `reset` does to a row's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -107,7 +91,8 @@ pub struct Row<'a> {
     pub readers: &'a str,
     pub at_reset: AtReset,
     pub sweep: Sweep,
-    pub editions: Editions,
+    /// The one edition that holds it; `None` for all.
+    pub edition: Option<Edition>,
 }
 
 impl<'a> Row<'a> {
@@ -120,7 +105,7 @@ impl<'a> Row<'a> {
             readers: "",
             at_reset: AtReset::Archived,
             sweep: Sweep::None,
-            editions: Editions::Both,
+            edition: None,
         }
     }
 
@@ -175,7 +160,7 @@ impl<'a> Row<'a> {
     }
 
     pub const fn only(mut self, edition: Edition) -> Self {
-        self.editions = Editions::Only(edition);
+        self.edition = Some(edition);
         self
     }
 
@@ -190,7 +175,7 @@ impl<'a> Row<'a> {
 
     /// Whether a tool call may be sent to the row's names at all.
     pub fn is_offered(&self, edition: Edition) -> bool {
-        self.editions.hold(edition)
+        edition.holds(self.edition)
             && !matches!(self.writer, Writer::Program | Writer::User)
             && !matches!(self.bucket, Bucket::Ephemeral | Bucket::AdHoc)
     }
@@ -222,7 +207,8 @@ string_enum! {
 pub struct Dir<'a> {
     pub path: &'a str,
     pub kind: DirKind,
-    pub editions: Editions,
+    /// The one edition that holds it; `None` for all.
+    pub edition: Option<Edition>,
     pub at_reset: AtReset,
 }
 
@@ -231,7 +217,7 @@ impl<'a> Dir<'a> {
         Self {
             path,
             kind,
-            editions: Editions::Both,
+            edition: None,
             at_reset: AtReset::Archived,
         }
     }
@@ -334,7 +320,7 @@ impl<'a> Contract<'a> {
                 DirKind::Closed | DirKind::Open => Classification::Directory(dir),
             };
         }
-        let mut rows = self.rows.iter().filter(|row| row.editions.hold(edition));
+        let mut rows = self.rows.iter().filter(|row| edition.holds(row.edition));
         if let Some(row) = rows.find(|row| row.matches(entry)) {
             return Classification::Row(row);
         }
@@ -356,8 +342,8 @@ impl<'a> Contract<'a> {
     pub fn leads_on(&self, entry: &str, edition: Edition) -> bool {
         let is_below =
             |path: &str| path.as_bytes().get(entry.len()) == Some(&b'/') && path.starts_with(entry);
-        let mut rows = self.rows.iter().filter(|row| row.editions.hold(edition));
-        let mut dirs = self.dirs.iter().filter(|dir| dir.editions.hold(edition));
+        let mut rows = self.rows.iter().filter(|row| edition.holds(row.edition));
+        let mut dirs = self.dirs.iter().filter(|dir| edition.holds(dir.edition));
         rows.any(|row| match &row.name {
             Name::Exact(name) | Name::Wild(name) => is_below(name),
             Name::Slug(slug) => is_below(slug.prefix),
@@ -368,7 +354,7 @@ impl<'a> Contract<'a> {
     fn dir(&'a self, path: &str, edition: Edition) -> Option<&'a Dir<'a>> {
         self.dirs
             .iter()
-            .find(|dir| dir.editions.hold(edition) && dir.path == path)
+            .find(|dir| edition.holds(dir.edition) && dir.path == path)
     }
 
     /// The deepest declared directory above the entry, and whether the entry lies directly in it.

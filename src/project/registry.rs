@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use crate::contract::denial::Mode;
 use crate::contract::edition::{Edition, InForce, Why};
-use crate::contract::table::{Bucket, Contract, Dir, DirKind, Editions, List, Role, Row, Writer};
+use crate::contract::table::{Bucket, Contract, Dir, DirKind, List, Role, Row, Writer};
 use crate::settings::model::{Settings, SystemSettings};
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::own;
@@ -29,7 +29,7 @@ impl<'s> EnabledSystem<'s> {
 
     /// The edition that holds, where the contract has more than one.
     pub fn edition_in_force(&self) -> Option<InForce<'s>> {
-        let is_of_one = |row: &Row<'_>| row.editions != Editions::Both;
+        let is_of_one = |row: &Row<'_>| row.edition.is_some();
         let has_editions = self.contract.rows.iter().any(is_of_one);
         has_editions.then_some(InForce {
             edition: self.edition,

@@ -51,7 +51,7 @@ impl<'c> Site<'c> {
     pub fn ring(&self, project: &Project, runs: usize) -> Archive {
         let edition = self.governed.edition;
         let mut dirs = self.governed.contract.dirs.iter();
-        let in_site = dirs.find(|dir| dir.kind == DirKind::Program && dir.editions.hold(edition));
+        let in_site = dirs.find(|dir| dir.kind == DirKind::Program && edition.holds(dir.edition));
         let id = self.governed.id();
         let whole = self.dir();
         // Sites of several work trees share the folder, and not their path.

@@ -15,9 +15,7 @@ use self::artifact::{Artifact, Fault};
 use crate::base::actor::AgentName;
 use crate::contract::edition::Edition;
 use crate::contract::slug::{Shape, Slug};
-use crate::contract::table::{
-    AtReset, Contract, Dir, DirKind, Editions, List, Role, Row, Sweep, Writer,
-};
+use crate::contract::table::{AtReset, Contract, Dir, DirKind, List, Role, Row, Sweep, Writer};
 use crate::systems::system::{
     AgentEvent, ContentError, Effects, FileOutcome, Files, Info, Judgement, MissingArtifact, Note,
     Place, System, View, split_site,
@@ -235,7 +233,7 @@ const fn in_0244(path: &str) -> Dir<'_> {
     Dir {
         path,
         kind: DirKind::Open,
-        editions: Editions::Only(Edition::V0244),
+        edition: Some(Edition::V0244),
         at_reset: AtReset::Archived,
     }
 }

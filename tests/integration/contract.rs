@@ -52,12 +52,12 @@ fn devt_counts_match_the_documents() {
         let rows = contract
             .rows
             .iter()
-            .filter(|row| row.editions.hold(edition));
+            .filter(|row| edition.holds(row.edition));
         let files = rows.filter(|row| row.bucket == Bucket::Canonical).count();
         let dirs = contract
             .dirs
             .iter()
-            .filter(|dir| dir.editions.hold(edition) && !dir.path.is_empty());
+            .filter(|dir| edition.holds(dir.edition) && !dir.path.is_empty());
         (files, dirs.count())
     };
     // 49 names in the document's tables, `.archive` among them, and the 14 markers.
@@ -77,7 +77,7 @@ fn rows_stand_in_order_of_precedence() {
             let rows: Vec<&Row<'_>> = contract
                 .rows
                 .iter()
-                .filter(|row| row.editions.hold(edition))
+                .filter(|row| edition.holds(row.edition))
                 .collect();
             for row in &rows {
                 let Name::Exact(name) = row.name else {
@@ -125,7 +125,7 @@ static SLUGS: LazyLock<Vec<Documented>> = LazyLock::new(|| {
             let Name::Slug(slug) = row.name else { continue };
             let regex = Regex::new(&slug.regex.replace('$', r"\z")).expect("a valid expression");
             for edition in [Edition::V083, Edition::V0244] {
-                if row.editions.hold(edition) {
+                if edition.holds(row.edition) {
                     slugs.push(Documented {
                         system: system.id(),
                         slug: *slug,
@@ -242,7 +242,7 @@ fn typos_of_every_writable_devt_name_lead_back_to_it() {
     for row in contract
         .rows
         .iter()
-        .filter(|row| row.editions.hold(Edition::V083))
+        .filter(|row| Edition::V083.holds(row.edition))
     {
         let Name::Exact(name) = row.name else {
             continue;

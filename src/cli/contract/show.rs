@@ -182,11 +182,11 @@ fn show(
     let rows = contract
         .rows
         .iter()
-        .filter(|row| row.editions.hold(edition));
+        .filter(|row| edition.holds(row.edition));
     let dirs = contract
         .dirs
         .iter()
-        .filter(|dir| dir.editions.hold(edition));
+        .filter(|dir| edition.holds(dir.edition));
     Shown {
         system: system.id().to_owned(),
         sites,
