@@ -6,6 +6,7 @@
 use chrono::{DateTime, Utc};
 
 use super::log;
+use super::script::fill;
 use super::state::FileKind;
 use crate::base::clock;
 use crate::base::string_enum::string_enum;
@@ -18,9 +19,6 @@ pub enum Origin {
     New,
     Refresh,
 }
-
-/// As many explorers as Agent Flow sends out.
-const AGENTS: u64 = 5;
 
 /// How far `deep-dive compile` takes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,31 +100,17 @@ pub fn backup_names(now: DateTime<Utc>) -> impl Iterator<Item = String> {
 pub fn init(focus: Option<&str>, origin: Origin, now: DateTime<Utc>) -> String {
     let at = clock::seconds(now);
     let focus = focus.map(yaml::one_line);
-    let (scope, focus) = match focus.as_deref() {
-        None => ("full", None),
-        focus => ("focused", focus),
-    };
-    let focus_yaml = focus.map_or("null".to_owned(), yaml::quote);
-    let mut text = format!(
-        "---\ngenerated: \"{at}\"\nscope: \"{scope}\"\nfocus_path: {focus_yaml}\n\
-         expires_hint: \"refresh when codebase significantly changes\"\nphase: \"initializing\"\n\
-         agent_count: {AGENTS}\nphases:\n  parallel_exploration:\n    status: \"pending\"\n    \
-         agents_spawned: 0\n    agents_completed: 0\n  synthesis:\n    status: \"pending\"\n  \
-         compilation:\n    status: \"pending\"\n---\n"
-    );
-    text += &heading(&at, scope, focus);
-    for section in sections() {
-        text += &format!("\n## {}\n{PENDING}", section.as_str());
-    }
-    let origin = match origin {
-        Origin::New => "",
-        Origin::Refresh => "- Mode: Refresh (previous context archived)\n",
-    };
-    let focus = focus.map_or(String::new(), |path| format!("- Focus Path: {path}\n"));
-    text + &format!(
-        "\n## Exploration Log\n\n### Initialization\n- Timestamp: {at}\n- Scope: {scope}\n{focus}\
-         - Parallel Agents: {AGENTS}\n{origin}"
-    )
+    let focus = focus.as_deref();
+    let scope = focus.map_or("full", |_| "focused");
+    fill(include_str!("deep-dive.md"), |name| match name {
+        "at" => at.clone(),
+        "scope" => scope.to_owned(),
+        "focus" => focus.map_or("null".to_owned(), yaml::quote),
+        "focus_line" => focus.map_or(String::new(), |path| format!("- Focus Path: {path}\n")),
+        "heading" => heading(&at, scope, focus),
+        _ if origin == Origin::New => String::new(),
+        _ => "- Mode: Refresh (previous context archived)\n".to_owned(),
+    })
 }
 
 /// The present file with new sections, marked as compiled at `now`.

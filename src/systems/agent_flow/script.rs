@@ -92,7 +92,7 @@ pub fn init(init: &Init, now: DateTime<Utc>) -> Result<String, String> {
 }
 
 /// A template with a value for each `{{name}}`.
-fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+pub(super) fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut parts = template.split("{{");
     let first = parts.next().unwrap_or_default().to_owned();
     let rest = parts.filter_map(|part| part.split_once("}}"));
