@@ -16,16 +16,14 @@ use crate::base::target::Act;
 
 struct Reader<'t, 'h, 's> {
     rest: &'t str,
-    depth: usize,
     shell: &'h mut Shell<'s>,
-    variables: HashMap<String, Vec<Field>>,
+    variables: HashMap<String, Field>,
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
     shell.spend(text.len() / 64);
     let mut reader = Reader {
         rest: text,
-        depth: 0,
         shell,
         variables: HashMap::new(),
     };
@@ -78,13 +76,13 @@ impl<'t> Reader<'t, '_, '_> {
     }
 
     /// Statements up to a closing bracket; gives the value of the last one.
-    fn statements(&mut self) -> Vec<Field> {
-        let mut value = Vec::new();
-        if self.depth == MAX_DEPTH {
+    fn statements(&mut self) -> Field {
+        let mut value = Field::unknown();
+        if self.shell.depth >= MAX_DEPTH {
             self.shell.give_up(Limit::Depth);
             self.rest = "";
         }
-        self.depth += 1;
+        self.shell.depth += 1;
         loop {
             self.skip_blanks();
             match self.peek() {
@@ -93,12 +91,12 @@ impl<'t> Reader<'t, '_, '_> {
                 Some(_) => value = self.statement(),
             }
         }
-        self.depth -= 1;
+        self.shell.depth -= 1;
         value
     }
 
     /// `$name = …`, or a command.
-    fn statement(&mut self) -> Vec<Field> {
+    fn statement(&mut self) -> Field {
         let here = self.shell.place.cwd.as_ref().map_or(0, String::len);
         self.shell.spend(1 + here / 64);
         if self.shell.has_given_up() {
@@ -113,7 +111,7 @@ impl<'t> Reader<'t, '_, '_> {
                 self.skip_blanks();
                 let value = self.command();
                 self.variables.insert(name, value);
-                return Vec::new();
+                return Field::unknown();
             }
             // What a loop gives a name is not known.
             if self.rest.starts_with("in ") {
@@ -124,8 +122,9 @@ impl<'t> Reader<'t, '_, '_> {
         self.command()
     }
 
-    fn command(&mut self) -> Vec<Field> {
-        let (mut words, mut goes_on) = (Vec::<Vec<Field>>::new(), false);
+    /// A value by itself, or a command; the words of a list stand one after another.
+    fn command(&mut self) -> Field {
+        let mut words = Vec::new();
         let is_value = self.peek().is_some_and(|c| "$'\"([@".contains(c));
         loop {
             self.skip_blanks();
@@ -137,42 +136,33 @@ impl<'t> Reader<'t, '_, '_> {
                     self.statements();
                     self.eat("}");
                 }
-                Some(',') => {
-                    self.skip(1);
-                    goes_on = true;
-                }
+                Some(',') => self.skip(1),
                 Some(_) if self.redirect() => {}
-                Some(_) => match words.last_mut().filter(|_| goes_on) {
-                    Some(last) => {
-                        last.push(self.word());
-                        goes_on = false;
-                    }
-                    None => words.push(vec![self.word()]),
-                },
+                Some(_) => words.push(self.word()),
             }
             if self.rest.len() == before {
                 self.skip(self.peek().map_or(1, char::len_utf8));
             }
         }
-        match words.split_first() {
-            Some((value, _)) if is_value => value.clone(),
-            Some((name, arguments)) => self.run_named(&name[0], arguments),
-            None => Vec::new(),
+        match words.as_slice() {
+            [value] if is_value => value.clone(),
+            [name, arguments @ ..] if !is_value => self.run_named(name, arguments),
+            _ => Field::unknown(),
         }
     }
 
-    fn run_named(&mut self, name: &Field, arguments: &[Vec<Field>]) -> Vec<Field> {
+    fn run_named(&mut self, name: &Field, arguments: &[Field]) -> Field {
         let Some(effect) = effect(&name.text.to_lowercase()) else {
             self.shell.program.clone_from(&name.text);
             self.shell.unknown_write();
-            let words = [vec![name.clone()], arguments.concat()].concat();
+            let words = [std::slice::from_ref(name), arguments].concat();
             self.shell.subshell(|shell| shell.run_program(&words));
-            return Vec::new();
+            return Field::unknown();
         };
         let arguments = Arguments::parse(arguments);
-        match arguments.named("whatif") {
-            Some(_) => Vec::new(),
-            None => self.apply(effect, arguments),
+        match arguments.has("whatif") {
+            true => Field::unknown(),
+            false => self.apply(effect, arguments),
         }
     }
 
@@ -196,7 +186,7 @@ impl<'t> Reader<'t, '_, '_> {
         }
         self.skip_blanks();
         let file = self.word();
-        self.change(&[file], act);
+        self.change([file], act);
         true
     }
 
@@ -240,10 +230,7 @@ impl<'t> Reader<'t, '_, '_> {
         self.skip(1);
         let value = self.statements();
         self.eat(")");
-        match <[Field; 1]>::try_from(value) {
-            Ok([value]) => value,
-            Err(_) => Field::unknown(),
-        }
+        value
     }
 
     /// Over `@'…'@`, of which the value is not known.
@@ -284,8 +271,8 @@ impl<'t> Reader<'t, '_, '_> {
             self.eat("}");
         }
         let environment = name.strip_prefix("env:").map(str::to_uppercase);
-        match (self.variables.get(&name).map(Vec::as_slice), name.as_str()) {
-            (Some([value]), _) => value.clone(),
+        match (self.variables.get(&name), name.as_str()) {
+            (Some(value), _) => value.clone(),
             (_, "pwd") => Field::of(self.shell.place.cwd.as_ref()),
             (_, "home") => self.shell.home(),
             (_, "") => Field::literal("$"),
@@ -307,107 +294,100 @@ impl<'t> Reader<'t, '_, '_> {
             return Field::literal("");
         }
         let effect = method(&class, &self.take_name().to_lowercase());
-        let mut positional = Vec::new();
+        let mut arguments = Arguments::default();
         while self.eat("(") || self.eat(",") {
             self.skip_blanks();
-            positional.push(vec![self.word()]);
+            arguments.positional.push(self.word());
             self.skip_blanks();
         }
         self.eat(")");
-        let arguments = Arguments {
-            positional,
-            ..Arguments::default()
-        };
-        let value = effect.and_then(|effect| self.apply(effect, arguments).pop());
-        value.unwrap_or_else(Field::unknown)
+        effect.map_or_else(Field::unknown, |effect| self.apply(effect, arguments))
     }
 
-    fn apply(&mut self, effect: Effect, mut arguments: Arguments) -> Vec<Field> {
-        let path = match effect {
-            Effect::Change(_, parameter) => parameter,
-            _ => "path",
-        };
-        let paths = arguments.take(path);
+    fn apply(&mut self, effect: Effect, mut arguments: Arguments) -> Field {
         match effect {
-            Effect::Change(_, _) if arguments.named("append").is_some() => {
-                self.change(&paths, Act::Edit)
+            Effect::Change(act, parameter) => {
+                let act = if arguments.has("append") {
+                    Act::Edit
+                } else {
+                    act
+                };
+                let path = arguments.take(parameter);
+                self.change(path, act);
             }
-            Effect::Change(act, _) => self.change(&paths, act),
-            Effect::Item => self.new_item(paths, &arguments),
-            Effect::Remove if arguments.named("recurse").is_some() => {
-                self.change(&paths, Act::RemoveTree)
+            Effect::Item => self.new_item(arguments),
+            Effect::Remove => {
+                let act = match arguments.has("recurse") {
+                    true => Act::RemoveTree,
+                    false => Act::Remove,
+                };
+                self.change(arguments.all("path"), act);
             }
-            Effect::Remove => self.change(&paths, Act::Remove),
             Effect::Copy | Effect::Move => {
-                for (from, to) in self
-                    .found(&paths)
-                    .iter()
-                    .zip(arguments.take("destination").iter().cycle())
-                {
+                let to = arguments.named("destination").cloned();
+                let to = to.or_else(|| arguments.positional.pop());
+                let to = to.as_ref().map(slashed);
+                let from = self.found(arguments.all("path"));
+                for (from, to) in from.iter().zip(to.iter().cycle()) {
                     match effect {
-                        Effect::Move => move_to(self.shell, from, &slashed(to)),
-                        _ => self.shell.copy_to(from, &slashed(to)),
+                        Effect::Move => move_to(self.shell, from, to),
+                        _ => self.shell.copy_to(from, to),
                     }
                 }
             }
             Effect::Rename => {
-                let names = arguments.take("newname");
-                for (from, name) in self.found(&paths).iter().zip(&names) {
-                    let to = from.with_text(dir_name(&from.text)).join(&slashed(name));
+                let paths = arguments.take("path");
+                let name = arguments.take("newname");
+                let name = name.as_ref().map(slashed);
+                for (from, name) in self.found(paths).iter().zip(&name) {
+                    let to = from.with_text(dir_name(&from.text)).join(name);
                     move_to(self.shell, from, &to);
                 }
             }
             Effect::ChangeDir => {
-                let dir = paths.first().map(slashed);
+                let dir = arguments.take("path").as_ref().map(slashed);
                 self.shell.place.cwd = dir.and_then(|dir| self.shell.absolute(dir.known()?));
             }
-            Effect::Download => {
-                let file = arguments.named("outfile").cloned();
-                self.change(&file.unwrap_or_default(), Act::Write);
-            }
+            Effect::Download => self.change(arguments.named("outfile").cloned(), Act::Write),
             Effect::JoinPath => {
-                let mut parts = vec![paths, arguments.take("childpath")];
-                parts.append(&mut arguments.positional);
-                let parts = parts.into_iter().flatten();
-                return parts
-                    .reduce(|path, part| path.join(&part))
-                    .into_iter()
-                    .collect();
+                let child = arguments.named("childpath").cloned();
+                let parts = arguments.all("path").into_iter().chain(child);
+                let path = parts.reduce(|path, part| path.join(&part));
+                return path.unwrap_or_else(Field::unknown);
             }
-            Effect::Same => return paths,
+            Effect::Same => return arguments.take("path").unwrap_or_else(Field::unknown),
             Effect::Nothing => {}
         }
-        Vec::new()
+        Field::unknown()
     }
 
-    /// `New-Item -ItemType Directory PATH`, with the name beside it, or with a link's target.
-    fn new_item(&mut self, paths: Vec<Field>, arguments: &Arguments) {
-        let text = |name: &str| arguments.named(name).and_then(|value| value.first());
-        let paths: Vec<Field> = match text("name") {
-            Some(name) if paths.is_empty() => vec![name.clone()],
-            Some(name) => paths.iter().map(|path| path.join(name)).collect(),
-            None => paths,
+    /// `New-Item -ItemType Directory PATH`, perhaps with the name beside it.
+    fn new_item(&mut self, mut arguments: Arguments) {
+        let is_dir = |kind: &Field| kind.text.eq_ignore_ascii_case("directory");
+        let act = match arguments.named("itemtype").is_some_and(is_dir) {
+            true => Act::MakeDir,
+            false => Act::Write,
         };
-        let kind = text("itemtype").map_or(String::new(), |kind| kind.text.to_lowercase());
-        match (kind.as_str(), text("target").or_else(|| text("value"))) {
-            ("directory", _) => self.change(&paths, Act::MakeDir),
-            ("symboliclink" | "junction", Some(to)) => {
-                let links = paths.iter().map(slashed);
-                links.for_each(|at| self.shell.report_link(&at, &slashed(to)));
-            }
-            _ => self.change(&paths, Act::Write),
-        }
+        let dir = arguments.take("path");
+        let name = arguments.named("name").cloned();
+        self.change(
+            [dir, name]
+                .into_iter()
+                .flatten()
+                .reduce(|dir, name| dir.join(&name)),
+            act,
+        );
     }
 
-    fn change(&mut self, paths: &[Field], act: Act) {
+    fn change(&mut self, paths: impl IntoIterator<Item = Field>, act: Act) {
         let paths = self.found(paths);
         self.shell.report_all(&paths, act);
     }
 
     /// Paths with `/`, and for a pattern the names that are there.
-    fn found(&mut self, paths: &[Field]) -> Vec<Field> {
+    fn found(&mut self, paths: impl IntoIterator<Item = Field>) -> Vec<Field> {
         let mut found = Vec::new();
-        for path in paths.iter().map(slashed) {
+        for path in paths.into_iter().map(|path| slashed(&path)) {
             match path.known().filter(|path| is_pattern(path)) {
                 Some(pattern) => found.extend(to_fields(self.shell.expand_glob(pattern))),
                 None => found.push(path),

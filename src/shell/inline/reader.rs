@@ -21,7 +21,6 @@ struct Reader<'h, 's> {
     names: HashMap<String, Value>,
     tokens: Vec<Token>,
     at: usize,
-    depth: usize,
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, language: Language, text: &str, args: &[Field]) {
@@ -35,14 +34,12 @@ pub(super) fn run(shell: &mut Shell<'_>, language: Language, text: &str, args: &
     let argv = std::iter::repeat_n(Value::Unknown, n_before).chain(args);
     let argv = Value::List(argv.collect());
     let names = ["argv", "ARGV"].map(|name| (name.to_owned(), argv.clone()));
-    let depth = shell.depth;
     let mut reader = Reader {
         shell,
         language,
         names: HashMap::from(names),
         tokens: tokens(language, text),
         at: 0,
-        depth,
     };
     while reader.at < reader.tokens.len() && !reader.shell.has_given_up() {
         reader.statement();
@@ -177,14 +174,14 @@ impl Reader<'_, '_> {
     }
 
     fn operand(&mut self) -> Value {
-        if self.depth >= MAX_DEPTH {
+        if self.shell.depth >= MAX_DEPTH {
             self.shell.give_up(Limit::Depth);
             self.at = self.tokens.len();
             return Value::Unknown;
         }
-        self.depth += 1;
+        self.shell.depth += 1;
         let value = self.shallow_operand();
-        self.depth -= 1;
+        self.shell.depth -= 1;
         value
     }
 

@@ -74,54 +74,63 @@ pub(super) fn method(class: &str, method: &str) -> Option<Effect> {
 const SWITCHES: &str = "append asbytestream confirm directory file force noclobber nonewline notypeinformation \
     passthru raw recurse whatif";
 
-/// The arguments of a cmdlet: each may be a list.
+/// The arguments of a cmdlet.
 #[derive(Default)]
 pub(super) struct Arguments {
-    pub(super) named: Vec<(String, Vec<Field>)>,
-    pub(super) positional: Vec<Vec<Field>>,
+    named: Vec<(String, Option<Field>)>,
+    pub(super) positional: Vec<Field>,
 }
 
 impl Arguments {
-    pub(super) fn parse(words: &[Vec<Field>]) -> Self {
+    pub(super) fn parse(words: &[Field]) -> Self {
         let mut arguments = Self::default();
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
-            let name = word.first().and_then(|word| word.text.strip_prefix('-'));
-            let Some((name, value)) = name.map(|name| name.split_once(':').unwrap_or((name, "")))
-            else {
+            let Some(name) = word.text.strip_prefix('-') else {
                 arguments.positional.push(word.clone());
                 continue;
             };
+            let (name, value) = name.split_once(':').unwrap_or((name, ""));
             let name = name.to_lowercase();
-            if !value.is_empty() {
-                arguments.named.push((name, vec![word[0].with_text(value)]));
-                continue;
-            }
             let is_switch = SWITCHES.split(' ').any(|switch| switch.starts_with(&name));
-            let value = if is_switch { None } else { rest.next() };
-            arguments
-                .named
-                .push((name, value.cloned().unwrap_or_default()));
+            let value = match value {
+                "" if is_switch => None,
+                "" => rest.next().cloned(),
+                value => Some(word.with_text(value)),
+            };
+            arguments.named.push((name, value));
         }
         arguments
     }
 
-    /// A parameter by its name or the beginning of it.
-    pub(super) fn named(&self, name: &str) -> Option<&Vec<Field>> {
-        let mut named = self
-            .named
-            .iter()
-            .filter(|(own, _)| name.starts_with(own.as_str()));
-        named.next().map(|(_, value)| value)
+    /// Parameters may be named by their beginning.
+    fn given(&self, name: &str) -> Option<&Option<Field>> {
+        let mut named = self.named.iter();
+        let given = named.find(|(own, _)| name.starts_with(own.as_str()));
+        given.map(|(_, value)| value)
     }
 
-    /// The same, or the first argument that has no name.
-    pub(super) fn take(&mut self, name: &str) -> Vec<Field> {
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.given(name).is_some()
+    }
+
+    pub(super) fn named(&self, name: &str) -> Option<&Field> {
+        self.given(name)?.as_ref()
+    }
+
+    /// The value of a path's parameter, or else the first argument that has no name.
+    pub(super) fn take(&mut self, name: &str) -> Option<Field> {
         let named = self.named(name).or_else(|| self.named("literalpath"));
         match named.cloned() {
-            Some(value) => value,
-            None if self.positional.is_empty() => Vec::new(),
-            None => self.positional.remove(0),
+            None if self.positional.is_empty() => None,
+            None => Some(self.positional.remove(0)),
+            value => value,
         }
+    }
+
+    /// The same, with all arguments that have no name.
+    pub(super) fn all(&mut self, name: &str) -> Vec<Field> {
+        let first = self.take(name);
+        first.into_iter().chain(self.positional.drain(..)).collect()
     }
 }
