@@ -4,7 +4,7 @@ use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::{Field, base_name};
 use super::lex::is_name;
-use super::{nested, writers};
+use super::writers;
 use crate::base::text::is_in;
 
 /// What stands between a program's name and the command.
@@ -22,10 +22,6 @@ enum Form {
     Words,
     /// As words, past functions and aliases.
     Builtin,
-    /// As a line for the shell.
-    Line,
-    /// As a line behind `-c`, or as words.
-    Option,
     /// Behind a verb: `uv run`, `npm exec`.
     Verb(&'static str),
     Special(fn(&mut Shell<'_>, &Args<'_>, &[Field]) -> Ran),
@@ -69,13 +65,10 @@ pub(super) fn named(name: &str) -> Option<Wrapper> {
         "doas" => words("uC", ""),
         "env" => form("uSC", "unset chdir split-string", Form::Special(env)),
         "timeout" => behind(words("ks", "kill-after signal"), 1),
-        "flock" => behind(form("wE", "timeout wait", Form::Option), 1),
-        "watch" => form("nq", "interval", Form::Line),
-        "script" => form("IOTE", "", Form::Option),
+        "flock" => behind(words("wE", "timeout wait"), 1),
         "strace" => words("abeEIoOpPsSuUX", ""),
         "xvfb-run" => words("nsefpw", "server-num server-args"),
         "wsl" => words("du", "distribution user cd"),
-        "su" => form("gs", "group shell user", Form::Option),
         "xargs" => form("adEIiLlnPs", XARGS, Form::Special(xargs)),
         "npx" | "bunx" => words("p", "package"),
         "npm" | "pnpm" | "yarn" => form("", "package", Form::Verb("exec x dlx")),
@@ -125,15 +118,6 @@ impl Wrapper {
         writers::outputs(shell, "", &args[..args.len() - command.len()]);
         match self.form {
             Form::Special(run) => run(shell, &own, command),
-            Form::Line => nested::line(shell, command),
-            Form::Option if own.has("c command qc") => {
-                nested::line(shell, &command[..command.len().min(1)])
-            }
-            // `su USER -c LINE`
-            Form::Option => match command.iter().position(|arg| arg.is("-c")) {
-                Some(at) => nested::line(shell, command.get(at + 1..at + 2).unwrap_or(&[])),
-                None => assigned(shell, command),
-            },
             Form::Builtin if own.has("v V") => Ran::unknown(),
             Form::Builtin => shell.run_program(command),
             Form::Words | Form::Verb(_) => assigned(shell, command),
