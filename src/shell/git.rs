@@ -144,26 +144,13 @@ fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
         return;
     }
     let exclude = args.values("e exclude").map(|rule| rule.text.clone());
-    let mut rules: Vec<String> = exclude.collect();
-    let act = match (args.has("x"), args.has("X")) {
-        (_, true) => {
-            rules.clear();
-            Act::Clear
-        }
-        (true, false) => Act::Clear,
-        (false, false) => {
-            rules.extend(ignored(shell));
-            Act::Clean
-        }
-    };
+    let rules = exclude.filter(|_| !args.has("X")).collect();
     let here = Field::literal(".");
     let paths = match args.operands.as_slice() {
         [] if args.has("d") => &[&here][..],
         paths => paths,
     };
-    paths
-        .iter()
-        .for_each(|path| clear(shell, act, path, &rules));
+    clear_all(shell, paths, args.has("x X"), rules);
 }
 
 /// `git stash -u` takes what is not tracked; `pop` brings it back.
@@ -172,23 +159,16 @@ fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
     if matches!(verb, "pop" | "apply") {
         shell.stashed.clear();
     }
-    let takes_all = args.has("a all");
-    if !(takes_all || args.has("u include-untracked")) || is_in(KEEPING, verb) {
+    if !args.has("a all u include-untracked") || is_in(KEEPING, verb) {
         return;
     }
     let root = Field::literal(top_level(shell).unwrap_or(".".to_owned()));
     let (mut rules, mut paths) = (Vec::new(), Vec::new());
     let n_verbs = usize::from(matches!(verb, "push" | "save"));
-    for spec in args
-        .operands
-        .iter()
-        .skip(n_verbs)
-        .filter(|_| verb != "save")
-    {
-        let exclusion = [":!", ":^", ":(exclude)"]
-            .iter()
-            .find_map(|sign| spec.text.strip_prefix(sign));
-        match exclusion {
+    let specs = args.operands.iter().skip(n_verbs);
+    for spec in specs.filter(|_| verb != "save") {
+        let mut signs = [":!", ":^", ":(exclude)"].iter();
+        match signs.find_map(|sign| spec.text.strip_prefix(sign)) {
             Some(rule) => rules.push(rule.to_owned()),
             None => paths.push(*spec),
         }
@@ -196,19 +176,24 @@ fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
     if paths.is_empty() {
         paths.push(&root);
     }
-    let act = match takes_all {
+    let at = shell.targets.len();
+    clear_all(shell, &paths, args.has("a all"), rules);
+    let taken = shell.take_targets(at);
+    shell.stashed.extend(taken);
+}
+
+/// Clears paths of what git does not track; what it ignores stays, unless that is taken too.
+fn clear_all(shell: &mut Shell<'_>, paths: &[&Field], takes_ignored: bool, mut rules: Vec<String>) {
+    let act = match takes_ignored {
         true => Act::Clear,
         false => {
             rules.extend(ignored(shell));
             Act::Clean
         }
     };
-    let at = shell.targets.len();
     for path in paths {
         clear(shell, act, path, &rules);
     }
-    let taken = shell.take_targets(at);
-    shell.stashed.extend(taken);
 }
 
 /// The lines of the root's `.gitignore`.
