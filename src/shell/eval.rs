@@ -111,13 +111,7 @@ pub(super) enum Output {
 struct Opened {
     path: Field,
     act: Act,
-    stream: Stream,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stream {
-    Output,
-    Other,
+    fd: Option<u32>,
 }
 
 pub(super) struct Shell<'a> {
@@ -375,9 +369,8 @@ impl<'a> Shell<'a> {
         let stdin = self.stdin.clone();
         let opened = redirects.iter().filter_map(|redirect| self.open(redirect));
         let opened: Vec<Opened> = opened.collect();
-        let last = opened
-            .iter()
-            .rposition(|file| file.stream == Stream::Output);
+        let is_output = |file: &Opened| matches!(file.fd, None | Some(1));
+        let last = opened.iter().rposition(is_output);
         let output = last.map_or(self.output, |_| Output::Read);
         let mut ran = self.printing(output, run);
         self.stdin = stdin;
@@ -424,11 +417,8 @@ impl<'a> Shell<'a> {
         if let Some(absolute) = self.absolute(&path.text) {
             path.text = absolute;
         }
-        let stream = match redirect.fd {
-            None | Some(1) => Stream::Output,
-            Some(_) => Stream::Other,
-        };
-        Some(Opened { path, act, stream })
+        let fd = redirect.fd;
+        Some(Opened { path, act, fd })
     }
 }
 

@@ -32,16 +32,6 @@ impl Language {
         })
     }
 
-    pub(super) fn from_file_name(path: &str) -> Option<Self> {
-        Some(match path.rsplit_once('.')?.1 {
-            "py" => Self::Python,
-            "js" | "mjs" | "cjs" | "ts" | "mts" => Self::JavaScript,
-            "pl" => Self::Perl,
-            "rb" => Self::Ruby,
-            _ => return None,
-        })
-    }
-
     /// Options that take a value, and those behind which code stands.
     fn options(self) -> (Options, &'static str) {
         let of_node = "eval print require import input-type";

@@ -79,9 +79,7 @@ pub(super) fn script(
     };
     let first = text.lines().next().filter(|line| line.starts_with("#!"));
     let mut words = first.unwrap_or("").split(['/', ' ']);
-    let said = words
-        .find_map(Language::of)
-        .or_else(|| Language::from_file_name(name));
+    let said = words.find_map(Language::of);
     shell.deeper(|shell| match language.or(said) {
         Some(language) => inline::run_text(shell, language, &text, args),
         None => process(shell, &text, args),
