@@ -306,13 +306,13 @@ impl<'t> Reader<'t, '_, '_> {
 
     fn apply(&mut self, effect: Effect, mut arguments: Arguments) -> Field {
         match effect {
-            Effect::Change(act, parameter) => {
+            Effect::Change(act) => {
                 let act = if arguments.has("append") {
                     Act::Edit
                 } else {
                     act
                 };
-                let path = arguments.take(parameter);
+                let path = arguments.path();
                 self.change(path, act);
             }
             Effect::Item => self.new_item(arguments),
@@ -321,13 +321,13 @@ impl<'t> Reader<'t, '_, '_> {
                     true => Act::RemoveTree,
                     false => Act::Remove,
                 };
-                self.change(arguments.all("path"), act);
+                self.change(arguments.paths(), act);
             }
             Effect::Copy | Effect::Move => {
                 let to = arguments.named("destination").cloned();
                 let to = to.or_else(|| arguments.positional.pop());
                 let to = to.as_ref().map(slashed);
-                let from = self.found(arguments.all("path"));
+                let from = self.found(arguments.paths());
                 for (from, to) in from.iter().zip(to.iter().cycle()) {
                     match effect {
                         Effect::Move => move_to(self.shell, from, to),
@@ -336,7 +336,7 @@ impl<'t> Reader<'t, '_, '_> {
                 }
             }
             Effect::Rename => {
-                let paths = arguments.take("path");
+                let paths = arguments.path();
                 let name = arguments.take("newname");
                 let name = name.as_ref().map(slashed);
                 for (from, name) in self.found(paths).iter().zip(&name) {
@@ -345,17 +345,17 @@ impl<'t> Reader<'t, '_, '_> {
                 }
             }
             Effect::ChangeDir => {
-                let dir = arguments.take("path").as_ref().map(slashed);
-                self.shell.place.cwd = dir.and_then(|dir| self.shell.absolute(dir.known()?));
+                let dir = arguments.path().as_ref().map(slashed);
+                self.shell.place.cwd = dir.and_then(|dir| self.shell.absolute(&dir.text));
             }
             Effect::Download => self.change(arguments.named("outfile").cloned(), Act::Write),
             Effect::JoinPath => {
                 let child = arguments.named("childpath").cloned();
-                let parts = arguments.all("path").into_iter().chain(child);
+                let parts = arguments.paths().into_iter().chain(child);
                 let path = parts.reduce(|path, part| path.join(&part));
                 return path.unwrap_or_else(Field::unknown);
             }
-            Effect::Same => return arguments.take("path").unwrap_or_else(Field::unknown),
+            Effect::Same => return arguments.path().unwrap_or_else(Field::unknown),
             Effect::Nothing => {}
         }
         Field::unknown()
@@ -368,7 +368,7 @@ impl<'t> Reader<'t, '_, '_> {
             true => Act::MakeDir,
             false => Act::Write,
         };
-        let dir = arguments.take("path");
+        let dir = arguments.path();
         let name = arguments.named("name").cloned();
         self.change(
             [dir, name]

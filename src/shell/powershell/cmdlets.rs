@@ -4,10 +4,10 @@ use super::super::field::Field;
 use crate::base::target::Act;
 use crate::base::text::is_in;
 
-/// What a cmdlet does with its path, which is its first argument or that of the parameter.
+/// What a cmdlet does with its path, which is its first argument or that of a parameter.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
-    Change(Act, &'static str),
+    Change(Act),
     Item,
     Remove,
     Copy,
@@ -29,12 +29,12 @@ pub(super) fn effect(name: &str) -> Option<Effect> {
     };
     const READING: &str = "get select test measure where sort format convertfrom convertto write";
     Some(match name {
-        "set-content" | "sc" | "clear-content" | "clc" => Change(Act::Write, "path"),
-        "add-content" | "ac" => Change(Act::Edit, "path"),
-        "out-file" | "tee-object" | "tee" => Change(Act::Write, "filepath"),
-        "export-csv" | "export-clixml" | "start-transcript" => Change(Act::Write, "path"),
+        "set-content" | "sc" | "clear-content" | "clc" => Change(Act::Write),
+        "add-content" | "ac" => Change(Act::Edit),
+        "out-file" | "tee-object" | "tee" => Change(Act::Write),
+        "export-csv" | "export-clixml" | "start-transcript" => Change(Act::Write),
         "invoke-webrequest" | "iwr" | "invoke-restmethod" | "irm" => Download,
-        "mkdir" | "md" => Change(Act::MakeDir, "path"),
+        "mkdir" | "md" => Change(Act::MakeDir),
         "new-item" | "ni" => Item,
         "remove-item" | "ri" | "rm" | "del" | "erase" | "rd" | "rmdir" => Remove,
         "copy-item" | "cpi" | "cp" | "copy" => Copy,
@@ -57,12 +57,12 @@ pub(super) fn method(class: &str, method: &str) -> Option<Effect> {
     let class = class.strip_prefix("system.").unwrap_or(class);
     Some(match (class, method) {
         ("io.file", "writealltext" | "writealllines" | "writeallbytes" | "create") => {
-            Effect::Change(Act::Write, "path")
+            Effect::Change(Act::Write)
         }
-        ("io.file", "appendalltext" | "appendalllines") => Effect::Change(Act::Edit, "path"),
-        ("io.file", "delete") => Effect::Change(Act::Remove, "path"),
-        ("io.directory", "delete") => Effect::Change(Act::RemoveTree, "path"),
-        ("io.directory", "createdirectory") => Effect::Change(Act::MakeDir, "path"),
+        ("io.file", "appendalltext" | "appendalllines") => Effect::Change(Act::Edit),
+        ("io.file", "delete") => Effect::Change(Act::Remove),
+        ("io.directory", "delete") => Effect::Change(Act::RemoveTree),
+        ("io.directory", "createdirectory") => Effect::Change(Act::MakeDir),
         ("io.file", "copy") => Effect::Copy,
         ("io.file" | "io.directory", "move") => Effect::Move,
         ("io.path", "combine") => Effect::JoinPath,
@@ -118,19 +118,24 @@ impl Arguments {
         self.given(name)?.as_ref()
     }
 
-    /// The value of a path's parameter, or else the first argument that has no name.
+    /// The value of a parameter, or else the first argument that has no name.
     pub(super) fn take(&mut self, name: &str) -> Option<Field> {
-        let named = self.named(name).or_else(|| self.named("literalpath"));
-        match named.cloned() {
+        match self.named(name).cloned() {
             None if self.positional.is_empty() => None,
             None => Some(self.positional.remove(0)),
             value => value,
         }
     }
 
-    /// The same, with all arguments that have no name.
-    pub(super) fn all(&mut self, name: &str) -> Vec<Field> {
-        let first = self.take(name);
+    pub(super) fn path(&mut self) -> Option<Field> {
+        let mut names = ["path", "literalpath", "filepath"].into_iter();
+        let name = names.find(|name| self.has(name));
+        self.take(name.unwrap_or("path"))
+    }
+
+    /// The path, and all arguments that have no name.
+    pub(super) fn paths(&mut self) -> Vec<Field> {
+        let first = self.path();
         first.into_iter().chain(self.positional.drain(..)).collect()
     }
 }
