@@ -83,7 +83,6 @@ pub enum Limit {
     Syntax,
     Depth,
     Steps,
-    Listings,
 }
 
 impl fmt::Display for Limit {
@@ -92,7 +91,6 @@ impl fmt::Display for Limit {
             Self::Syntax => return out.write_str("it has a syntax error"),
             Self::Depth => ("nests deeper than", lex::MAX_DEPTH, "levels"),
             Self::Steps => ("takes more than", eval::STEPS, "steps"),
-            Self::Listings => ("lists more than", eval::LISTINGS, "directories"),
         };
         write!(out, "it {verb} {bound} {what}")
     }

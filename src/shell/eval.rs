@@ -15,8 +15,8 @@ use crate::base::target::{Act, Target};
 /// How much is done for one command: each simple command counts, each word, each 64 bytes.
 pub(super) const STEPS: usize = 1 << 18;
 
-/// How many directories are listed.
-pub(super) const LISTINGS: usize = 1024;
+/// What it costs to list a directory.
+pub(super) const LISTING: usize = 256;
 
 /// Text that is longer is not kept.
 const MAX_TEXT: usize = 1 << 20;
@@ -152,7 +152,6 @@ pub(super) struct Shell<'a> {
     pub(super) programs: BTreeSet<String>,
     pub(super) checks_out: bool,
     pub(super) steps: usize,
-    pub(super) listings: usize,
     pub(super) limit: Option<Limit>,
 }
 
@@ -187,7 +186,6 @@ impl<'a> Shell<'a> {
             programs: BTreeSet::new(),
             checks_out: false,
             steps: STEPS,
-            listings: LISTINGS,
             limit: None,
         };
         for (name, value) in [

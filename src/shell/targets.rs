@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Limit;
-use super::eval::{Ran, Shell};
+use super::eval::{LISTING, Ran, Shell};
 use super::field::{Field, dir_name, join};
 use crate::base::path::collapse;
 use crate::base::target::{Act, Spelling, Target, Text};
@@ -168,11 +167,10 @@ impl Shell<'_> {
     /// The names in a directory, in order: those that are there, and those that the command
     /// made.
     pub(super) fn entries(&mut self, dir: &str) -> Vec<String> {
-        let Some(left) = self.listings.checked_sub(1) else {
-            self.give_up(Limit::Listings);
+        self.spend(LISTING);
+        if self.has_given_up() {
             return Vec::new();
-        };
-        self.listings = left;
+        }
         let dir = collapse(dir).into_owned();
         let mut names: BTreeSet<String> = self.scene.disk.entries(&dir).into_iter().collect();
         let start = dir.trim_end_matches('/').len() + 1;
@@ -204,7 +202,7 @@ impl Shell<'_> {
 
     /// What a file or a stream holds that the command itself wrote.
     pub(super) fn content(&self, file: &Field) -> Option<Field> {
-        let path = self.absolute(file.known()?)?;
+        let path = self.absolute(&file.text)?;
         let stream = path.strip_prefix("/dev/").filter(|_| is_device(&path));
         if let Some(stream) = stream.or_else(|| path.strip_prefix("/proc/self/")) {
             if matches!(stream, "stdin" | "fd/0") {
