@@ -66,9 +66,9 @@ fn halt(shell: &mut Shell<'_>, halt: Halt) -> Ran {
 /// of what the command was written for is here.
 fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let path = match args.iter().find(|arg| !arg.is_option()) {
-        None => shell.home().known().map(str::to_owned),
+        None => shell.absolute(&shell.home().text),
         Some(dir) if dir.is("-") => shell.place.left.clone(),
-        Some(dir) => dir.known().and_then(|dir| shell.absolute(dir)),
+        Some(dir) => shell.absolute(&dir.text),
     };
     shell.spend(path.as_ref().map_or(0, String::len) / 64);
     let may_be_there = |path: &String| {
@@ -161,26 +161,19 @@ fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 /// Takes the first line of the input apart at blanks, where that is known.
 fn read(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let args = Args::parse(args, Options::of("pdnNtuia", ""));
-    let input = shell
-        .stdin
-        .clone()
-        .filter(|_| args.value("a d n N u").is_none());
-    let splits = shell
-        .variable_text("IFS")
-        .is_none_or(|separator| separator.is(""));
+    let names = &args.operands;
+    let is_whole = |ifs: &Field| ifs.is("") || names.len() < 2;
+    let is_read =
+        args.value("a d n N u").is_none() && shell.variable_text("IFS").is_none_or(is_whole);
+    let input = shell.stdin.clone().filter(|_| is_read);
     let line = input.as_ref().and_then(|input| input.text.lines().next());
-    let mut rest = line
-        .filter(|_| args.operands.len() < 2 || splits)
-        .map(str::trim);
-    for (at, name) in args.operands.iter().enumerate() {
-        let is_last = at + 1 == args.operands.len();
-        let parts = rest.map(|rest| match rest.split_once([' ', '\t']) {
-            Some((first, behind)) if !is_last => (first, behind.trim_start()),
-            _ => (rest, ""),
-        });
-        rest = parts.map(|(_, behind)| behind);
-        let value = input.as_ref().zip(parts);
-        let value = value.map(|(input, (value, _))| input.with_text(value));
+    let mut parts = line.map(|line| line.trim().splitn(names.len(), [' ', '\t']));
+    for name in names {
+        let part = parts
+            .as_mut()
+            .map(|parts| parts.next().unwrap_or("").trim());
+        let value = input.as_ref().zip(part);
+        let value = value.map(|(input, part)| input.with_text(part));
         shell.set(&name.text, value.unwrap_or_else(Field::unknown));
     }
     Ran::silent()

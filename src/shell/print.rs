@@ -144,22 +144,15 @@ fn cat(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 /// `mktemp [TEMPLATE]`: the template stands for the name that is made up.
 fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Field {
     let own = Args::parse(args, Options::of("p", "suffix tmpdir"));
-    let tmp = shell
-        .variable_text("TMPDIR")
-        .cloned()
-        .unwrap_or(Field::literal("/tmp"));
+    let template = own.operands.first().map(|template| (*template).clone());
+    let tmp = shell.variable_text("TMPDIR").cloned();
+    let tmp = tmp.unwrap_or(Field::literal("/tmp"));
+    let is_in_tmp = template.is_none() || own.has("t");
     let dir = own.value("p tmpdir").cloned();
-    let (mut path, dir) = match own.operands.first() {
-        Some(template) => (
-            (*template).clone(),
-            dir.or_else(|| own.has("t").then_some(tmp)),
-        ),
-        // Two of them are not the same.
-        None => (
-            Field::literal(format!("tmp.{}", shell.made.len())),
-            dir.or(Some(tmp)),
-        ),
-    };
+    let dir = dir.or(is_in_tmp.then_some(tmp));
+    // Two of them are not the same.
+    let made_up = || Field::literal(format!("tmp.{}", shell.made.len()));
+    let mut path = template.unwrap_or_else(made_up);
     own.value("suffix")
         .into_iter()
         .for_each(|suffix| path.push(suffix));
