@@ -44,13 +44,13 @@ impl Shell<'_> {
         let mut todo = vec![(from.clone(), to.clone())];
         let mut left = MAX_ENTRIES;
         while let Some((from, to)) = todo.pop() {
-            let dir = from.known().filter(|_| self.holds_dir(&from));
-            let Some(dir) = dir.and_then(|dir| self.absolute(dir)) else {
+            let dir = self.absolute(&from.text);
+            let Some(dir) = dir.filter(|_| self.holds_dir(&from)) else {
                 let text = self.content(&from);
                 self.write(&to, Act::Write, text.as_ref());
                 continue;
             };
-            if !to.known().is_some_and(|to| self.is_dir(to)) {
+            if !self.is_dir(&to.text) {
                 self.report(&to, Act::MakeDir);
                 if new == NewDir::Named {
                     continue;
@@ -193,7 +193,7 @@ pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     for operand in &args.operands {
         // Without `-r` a directory stays.
-        if !operand.known().is_some_and(|path| shell.is_dir(path)) {
+        if !shell.is_dir(&operand.text) {
             shell.report(operand, Act::Remove);
         }
     }
@@ -202,7 +202,7 @@ pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
 /// Only a directory that is empty goes.
 pub(super) fn remove_dir(shell: &mut Shell<'_>, args: &Args<'_>) {
     for operand in &args.operands {
-        let dir = operand.known().and_then(|dir| shell.absolute(dir));
+        let dir = shell.absolute(&operand.text);
         if dir.is_none_or(|dir| shell.entries(&dir).is_empty()) {
             shell.report(operand, Act::Remove);
         }

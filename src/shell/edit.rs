@@ -158,8 +158,7 @@ fn keep_beside(shell: &mut Shell<'_>, file: &Field, suffix: &str) {
 
 /// What is kept of a file that is there, under the suffix that is given or the usual one.
 pub(super) fn back_up(shell: &mut Shell<'_>, args: &Args<'_>, file: &Field, usual: &str) {
-    let is_file = |path| shell.exists(path) && !shell.is_dir(path);
-    if file.known().is_some_and(is_file) {
+    if shell.exists(&file.text) && !shell.is_dir(&file.text) {
         let suffix = args.value("S z suffix").map(|suffix| &*suffix.text);
         keep_beside(shell, file, suffix.unwrap_or(usual));
     }

@@ -31,7 +31,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     };
     shell.subshell(|shell| {
         for dir in own.values("C work-tree") {
-            shell.place.cwd = dir.known().and_then(|dir| shell.absolute(dir));
+            shell.place.cwd = shell.absolute(&dir.text);
         }
         let reads_stash = verb.is("stash") && args.iter().any(|arg| is_in("list show", &arg.text));
         if !is_in(READING, &verb.text) && !reads_stash {
@@ -112,7 +112,7 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
     let is_path = |first: &&Field| {
         has("--ours --theirs -m --merge")
             || first.text.starts_with('.')
-            || first.known().is_some_and(|path| shell.exists(path))
+            || shell.exists(&first.text)
     };
     if mark.is_none() && !paths.first().is_some_and(is_path) {
         let rest = paths.split_off(paths.len().min(1));
@@ -124,15 +124,14 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
 /// Which files of a directory another revision has is not known.
 fn write_files(shell: &mut Shell<'_>, paths: &[&Field], revision: Option<&Field>) {
     for path in paths {
-        let is_dir = |path: &str| path.ends_with(['/', '.']) || shell.is_dir(path);
-        let absolute = path.known().and_then(|path| shell.absolute(path));
-        let is_governed = absolute.is_some_and(|path| {
-            let path = collapse(&path);
-            system::are_named_in(&format!("{path}/"))
-        });
-        match path.known().is_some_and(is_dir) {
+        let absolute = shell.absolute(&path.text);
+        let is_dir = path.text.ends_with(['/', '.']) || shell.is_dir(&path.text);
+        let is_governed = |path: String| system::are_named_in(&format!("{}/", collapse(&path)));
+        match absolute.is_some() && is_dir {
             false => shell.report(path, Act::Write),
-            true if is_governed && revision.is_some() => shell.report(path, Act::Clear),
+            true if revision.is_some() && absolute.is_some_and(is_governed) => {
+                shell.report(path, Act::Clear)
+            }
             true => {}
         }
     }
@@ -208,7 +207,7 @@ fn ignored(shell: &Shell<'_>) -> Vec<String> {
 /// Reports what is cleared: a file by its name, a whole directory, or entry by entry where
 /// rules tell them apart.
 fn clear(shell: &mut Shell<'_>, act: Act, dir: &Field, rules: &[String]) {
-    let Some(path) = dir.known().and_then(|dir| shell.absolute(dir)) else {
+    let Some(path) = shell.absolute(&dir.text) else {
         return shell.report(dir, act);
     };
     if !shell.is_dir(&path) && !is_pattern(&path) {

@@ -53,10 +53,7 @@ fn names_below(shell: &mut Shell<'_>, args: &[Field]) -> Option<Field> {
     let dir = match own.operands.as_slice() {
         _ if own.has("d directory") => None,
         [] => Some(shell.place.cwd.clone()?),
-        [only] => only
-            .known()
-            .filter(|path| shell.is_dir(path))
-            .and_then(|path| shell.absolute(path)),
+        [only] if shell.is_dir(&only.text) => shell.absolute(&only.text),
         _ => None,
     };
     let files: Vec<Field> = match dir {

@@ -423,7 +423,7 @@ impl Reader<'_, '_> {
 
     fn dir(&self, value: &Value) -> Option<String> {
         let dir = value.texts().first()?;
-        self.shell.absolute(dir.known()?)
+        self.shell.absolute(&dir.text)
     }
 
     /// Runs a line, or a program with its arguments.
