@@ -80,7 +80,6 @@ pub struct Response<'b> {
     pub worktree_path: Text<'b>,
     pub handback_report: Raw<'b>,
     pub content: Raw<'b>,
-    pub bash_edit_diff: Raw<'b>,
     pub background_task_id: Text<'b>,
     pub task_id: Text<'b>,
 }

@@ -7,7 +7,7 @@ mod invalid;
 
 use std::fmt;
 
-use document::{Item, Kind, Node, is_blank};
+use document::{Item, Node, is_blank};
 use serde_json::{Map, Value, json};
 
 use crate::base::text::split_bom;
@@ -136,16 +136,10 @@ pub struct Wired {
     pub event: String,
     pub matcher: Option<String>,
     pub command: String,
-    pub fit: Fit,
+    /// The entry of the table that its whole matcher group is, as this version writes it.
+    pub exact: Option<&'static Entry>,
     /// What stands in it, but for a timeout that leaves it the time to answer.
     content: Value,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
-    /// The whole matcher group is as this version writes it for this entry.
-    Exact(&'static Entry),
-    Different,
 }
 
 const NOT_AN_OBJECT: &str = "the settings are not an object";
@@ -166,9 +160,9 @@ impl Wiring {
             hooks_are_disabled: Item::value_of(&members, "disableAllHooks")
                 .is_some_and(|it| it.is(&json!(true))),
             plugin: Item::value_of(&members, "enabledPlugins").and_then(our_plugin),
-            invalid: match settings.kind() {
-                Kind::Object => invalid::setting(&members),
-                _ => Some(NOT_AN_OBJECT.to_owned()),
+            invalid: match settings.is_object() {
+                true => invalid::setting(&members),
+                false => Some(NOT_AN_OBJECT.to_owned()),
             },
             ..Self::default()
         };
@@ -218,7 +212,7 @@ impl Wiring {
 
     /// The entries of the table that are not there as this version writes them.
     pub fn missing(&self) -> Vec<&'static Entry> {
-        let is_there = |entry| self.entries.iter().any(|e| e.fit == Fit::Exact(entry));
+        let is_there = |entry| self.entries.iter().any(|e| e.exact == Some(entry));
         ENTRIES.iter().filter(|entry| !is_there(*entry)).collect()
     }
 }
@@ -238,7 +232,7 @@ fn wired(event: &str, group: Node<'_>, hook: Node<'_>) -> Option<Wired> {
         content,
         event: event.to_owned(),
         matcher: group.get("matcher").and_then(Node::string),
-        fit: exact.map_or(Fit::Different, Fit::Exact),
+        exact,
         command,
     })
 }
@@ -255,7 +249,7 @@ fn our_plugin(enabled: Node<'_>) -> Option<bool> {
 pub fn flag(text: &str, path: &[&str]) -> Option<bool> {
     let settings = document::parse(split_bom(text).1).ok()?;
     let value = path.iter().try_fold(settings, |node, key| node.get(key))?;
-    (value.kind() == Kind::Boolean).then(|| value.is(&json!(true)))
+    value.value()?.as_bool()
 }
 
 /// Whether an edit leaves alone what a settings file does for us: every entry
@@ -296,7 +290,7 @@ pub fn may_be_ours(text: &str) -> bool {
 /// line `PATH hook`.
 fn our_command(hook: Node<'_>) -> Option<String> {
     let command = hook.get("command")?.string()?;
-    let args = hook.get("args").filter(|args| args.kind() != Kind::Null);
+    let args = hook.get("args").filter(|args| !args.is(&Value::Null));
     let program = match args.map(Node::elements) {
         None => command
             .strip_suffix(" hook")?

@@ -12,7 +12,7 @@ use super::{Finding, Level, Subject};
 use crate::base::path::is_in_package_cache;
 use crate::cli::install::{Place, Scope};
 use crate::contract::denial::Mode;
-use crate::host::settings_json::{self, Fit, Wiring};
+use crate::host::settings_json::{self, Wiring};
 use crate::project::plugins::Plugin;
 use crate::project::roots::read_client_text;
 use crate::store::{could_not, replace};
@@ -133,10 +133,7 @@ fn check_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> 
     wiring.entries.first()?;
     let (scope, path) = (scope.as_str(), path.display());
     let missing = wiring.missing();
-    let others = wiring
-        .entries
-        .iter()
-        .filter(|entry| entry.fit == Fit::Different);
+    let others = wiring.entries.iter().filter(|entry| entry.exact.is_none());
     if missing.is_empty() && others.count() == 0 {
         let what = format!("wired in scope {scope}: `{path}`");
         return Some(Finding::info("wired", what));

@@ -17,29 +17,6 @@ pub(super) struct Node<'t> {
     text: &'t str,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Object,
-    Array,
-    String,
-    Number,
-    Boolean,
-    Null,
-}
-
-impl Kind {
-    pub(super) fn in_words(self) -> &'static str {
-        match self {
-            Self::Object => "an object",
-            Self::Array => "an array",
-            Self::String => "a string",
-            Self::Number => "a number",
-            Self::Boolean => "a boolean",
-            Self::Null => "null",
-        }
-    }
-}
-
 /// A member (with a key) or an element (without one).
 #[derive(Debug)]
 pub(super) struct Item<'t> {
@@ -55,33 +32,28 @@ impl<'t> Node<'t> {
         self.start..self.start + self.text.len()
     }
 
-    pub(super) fn kind(self) -> Kind {
-        match self.text.as_bytes().first() {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            Some(b't' | b'f') => Kind::Boolean,
-            Some(b'n') | None => Kind::Null,
-            Some(_) => Kind::Number,
-        }
+    pub(super) fn is_object(self) -> bool {
+        self.text.starts_with('{')
+    }
+
+    pub(super) fn is_array(self) -> bool {
+        self.text.starts_with('[')
     }
 
     /// Members or elements; empty for anything else.
     pub(super) fn items(self) -> Vec<Item<'t>> {
         // The text is JSON, so that reading a piece of it can only fail for its kind.
-        match self.kind() {
-            Kind::Object => {
-                let members: Ordered<&RawValue, &RawValue> =
-                    serde_json::from_str(self.text).unwrap_or_default();
-                let item = |(key, value)| self.item(Some(key), value);
-                members.0.into_iter().map(item).collect()
-            }
-            Kind::Array => {
-                let elements: Vec<&RawValue> = serde_json::from_str(self.text).unwrap_or_default();
-                elements.into_iter().map(|it| self.item(None, it)).collect()
-            }
-            _ => Vec::new(),
+        if self.is_object() {
+            let members: Ordered<&RawValue, &RawValue> =
+                serde_json::from_str(self.text).unwrap_or_default();
+            let item = |(key, value)| self.item(Some(key), value);
+            return members.0.into_iter().map(item).collect();
         }
+        let elements: Vec<&RawValue> = match self.is_array() {
+            true => serde_json::from_str(self.text).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        elements.into_iter().map(|it| self.item(None, it)).collect()
     }
 
     fn item(self, key: Option<&'t RawValue>, value: &'t RawValue) -> Item<'t> {
@@ -104,7 +76,7 @@ impl<'t> Node<'t> {
 
     /// Those of an array; `None` for anything else.
     pub(super) fn elements(self) -> Option<Vec<Self>> {
-        let items = (self.kind() == Kind::Array).then(|| self.items());
+        let items = self.is_array().then(|| self.items());
         Some(items?.into_iter().map(|item| item.value).collect())
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 
-use super::document::{Item, Kind, Node, is_blank, misshapen, parse};
+use super::document::{Item, Node, is_blank, misshapen, parse};
 use super::{ENTRIES, Entry, NOT_AN_OBJECT, Wired, Wiring, WiringError, all_groups, our_command};
 use crate::base::text::split_bom;
 
@@ -114,19 +114,16 @@ pub(super) fn fresh(command: &str) -> String {
 
 /// Refuses a text whose shape leaves no place for the entries.
 fn check_shape(text: &str, document: Node<'_>) -> Result<(), WiringError> {
-    let expect = |node: Node<'_>, kind, what: &str| {
-        if node.kind() == kind {
-            Ok(())
-        } else {
-            Err(misshapen(text, node.span().start, what))
-        }
+    let expect = |is_it: bool, node: Node<'_>, what: &str| match is_it {
+        true => Ok(()),
+        false => Err(misshapen(text, node.span().start, what)),
     };
-    let member = |of: Node<'_>, key: &str, kind: Kind| {
-        let is_it = |item: &Item<'_>| item.key.as_deref() == Some(key);
-        let mut twins = of.items().into_iter().filter(is_it);
+    let member = |of: Node<'_>, key: &str, is_it: fn(Node<'_>) -> bool, kind: &str| {
+        let has_key = |item: &Item<'_>| item.key.as_deref() == Some(key);
+        let mut twins = of.items().into_iter().filter(has_key);
         if let Some(first) = twins.next() {
-            let what = format!("`{key}` is not {}", kind.in_words());
-            expect(first.value, kind, &what)?;
+            let what = format!("`{key}` is not {kind}");
+            expect(is_it(first.value), first.value, &what)?;
         }
         match twins.next() {
             Some(second) => {
@@ -136,13 +133,13 @@ fn check_shape(text: &str, document: Node<'_>) -> Result<(), WiringError> {
             None => Ok(()),
         }
     };
-    expect(document, Kind::Object, NOT_AN_OBJECT)?;
-    member(document, "hooks", Kind::Object)?;
+    expect(document.is_object(), document, NOT_AN_OBJECT)?;
+    member(document, "hooks", |it| it.is_object(), "an object")?;
     let Some(hooks) = document.get("hooks") else {
         return Ok(());
     };
     let mut events = ENTRIES.iter().map(|entry| entry.event);
-    events.try_for_each(|event| member(hooks, event, Kind::Array))
+    events.try_for_each(|event| member(hooks, event, |it| it.is_array(), "an array"))
 }
 
 /// Adds one entry where it is not there; where there are no hooks, all of them.
