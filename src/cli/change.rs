@@ -11,7 +11,6 @@ use super::CliContext;
 use super::archiving::with_site_lock;
 use super::output::{Page, Show, writeln};
 use crate::base::disk::bounded_read::read_text;
-use crate::lifecycle::agents;
 use crate::lifecycle::gates::{self, About, GateRecord};
 use crate::store::lock::Locked;
 use crate::store::replace::{make_dir, remove_if_empty};
@@ -154,6 +153,8 @@ pub(super) fn record(
             let by = "a person at a terminal".to_owned();
             record.proof.push(Proof::Approval { by });
         }
-        agents::append_gates(&context.world(), [record]);
+        context
+            .world()
+            .append(&context.project.logs().gates(), &record);
     }
 }

@@ -25,6 +25,7 @@ use crate::lifecycle::calls;
 use crate::lifecycle::counted_runs::{Began, Runs};
 use crate::lifecycle::evidence::Evidence;
 use crate::lifecycle::gates::{About, GateEffects, GateRecord, GateScope, OwedArtifact, Plan};
+use crate::log::append::LogFile;
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
 use crate::recorder::mediate::Recorder;
@@ -56,7 +57,7 @@ pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let is_odd = effects.has_failed || effects.is_undecided;
     let records = effects.records.into_iter();
     let worthy = records.filter(|record| record.skipped.is_none() || is_odd);
-    append_gates(context, worthy);
+    append_gates(context, None, worthy);
     Reply::Silent
 }
 
@@ -171,104 +172,77 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
     if let Some(reply) = &found {
         plan = Plan::new(&around, end(reply), context.now.get());
     }
+    let end = |locked: Option<&Locked<'_>>| end_run(context, event, &ending, &plan, locked);
     let counted = make_own_folder(context.logs().own_folder()).and_then(|()| {
         with_lock(context.logs().own_folder(), TO_COUNT, |locked| {
-            Ok(count_end(context, locked, event, &ending, &plan))
+            Ok(end(Some(locked)))
         })
     });
-    match counted {
-        Ok(counted) => answer_end(context, event, counted),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+    counted.unwrap_or_else(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => {
             let why = format!("could not be counted: {error}");
             let effects = plan.skip_all(&context.project, &about(event, &ending), &why);
-            append_gates(context, effects.records);
+            append_gates(context, None, effects.records);
             Reply::Silent
         }
         // The gates are not in that folder. At worst the run's second event moves them again.
-        Err(error) => {
+        _ => {
             context.warn_about("runs.json", Err(error));
-            let (effects, counted) = apply_end(context, event, &ending, &plan);
-            append_gates(context, effects.records);
-            answer_end(context, event, counted)
+            end(None)
         }
-    }
+    })
 }
 
-fn answer_end(context: &Context<'_>, event: &Event<'_>, counted: Counted) -> Reply {
-    match counted {
-        Counted::Before | Counted::Wordless => Reply::Silent,
-        Counted::Now(owed) => {
-            // This log shares its lock with the counting, which is over now.
-            if context.rules.settings.completion != Strictness::Off {
-                owed.iter().for_each(|owed| note_owed(context, event, owed));
-            }
-            Reply::Silent
-        }
-        Counted::SentBack(owed) => Reply::Block {
-            reason: send_back(&owed, IN_A_MESSAGE),
-        },
-    }
-}
-
-fn count_end(
+/// Carries the end of a run into the states; once, where runs can be counted.
+fn end_run(
     context: &Context<'_>,
-    locked: &Locked<'_>,
     event: &Event<'_>,
     ending: &AgentResult,
     plan: &Plan<'_>,
-) -> Counted {
-    let mut runs = Runs::read(locked);
+    locked: Option<&Locked<'_>>,
+) -> Reply {
+    let mut runs = locked.map(Runs::read).unwrap_or_default();
     let id = ending.agent_id.as_deref().unwrap_or_default();
     let run = runs.get(event.session(), id);
     // The end before a second one was blocked, by whatever hook, and did not count.
-    let is_second = ending.told_by == ToldBy::SecondStop;
-    if !is_second && run.is_counted {
-        return Counted::Before;
+    if run.is_counted && ending.told_by != ToldBy::SecondStop {
+        return Reply::Silent;
     }
-    let mut ending = ending.clone();
-    if ending.told_by == ToldBy::Stop && run.was_sent_back {
-        ending.told_by = ToldBy::SecondStop;
+    let about = about(event, ending);
+    if plan.is_wordless() {
+        let why = "the agent's final text is empty";
+        let effects = plan.skip_all(&context.project, &about, why);
+        append_gates(context, locked, effects.records);
+        return Reply::Silent;
     }
-    let (effects, counted) = apply_end(context, event, &ending, plan);
+    let owed = owed_before_the_end(context, plan);
+    if ending.told_by == ToldBy::Stop && !run.was_sent_back && !owed.is_empty() {
+        let reason = send_back(&owed, IN_A_MESSAGE);
+        return Reply::Block { reason };
+    }
+    let owed = plan.owed();
+    let effects = write_gates(context, plan, &about);
     // Where a file could not be written, the run's second event is another chance.
-    if matches!(counted, Counted::Now(_)) && !id.is_empty() && !effects.has_failed {
+    if let Some(locked) = locked.filter(|_| !id.is_empty() && !effects.has_failed) {
         runs.note(event.session(), id, |run| run.is_counted = true);
         // The gate has moved; at worst the run's second event moves it again.
         context.warn_about("runs.json", runs.write(locked));
     }
-    append_gates_locked(context, locked, effects.records);
-    counted
+    append_gates(context, locked, effects.records);
+    if context.rules.settings.completion != Strictness::Off {
+        let notes = owed.iter().map(|due| note_of_owed(context, event, due));
+        notes.for_each(|note| append(context, locked, &context.logs().events(), &note));
+    }
+    Reply::Silent
 }
 
-fn apply_end(
-    context: &Context<'_>,
-    event: &Event<'_>,
-    ending: &AgentResult,
-    plan: &Plan<'_>,
-) -> (GateEffects, Counted) {
-    let about = about(event, ending);
-    if plan.is_wordless() {
-        let why = "the agent's final text is empty";
-        return (
-            plan.skip_all(&context.project, &about, why),
-            Counted::Wordless,
-        );
-    }
-    let owed = owed_before_the_end(context, plan);
-    if ending.told_by == ToldBy::Stop && !owed.is_empty() {
-        return (GateEffects::default(), Counted::SentBack(owed));
-    }
-    let owed = plan.owed();
-    (write_gates(context, plan, &about), Counted::Now(owed))
-}
-
-fn note_owed(context: &Context<'_>, event: &Event<'_>, due: &OwedArtifact) {
+fn note_of_owed(context: &Context<'_>, event: &Event<'_>, due: &OwedArtifact) -> Record {
     let reason = format!("`{}` is owed: {}", due.path, due.why);
     let mut record = Record::new(What::Warn, &reason, Some(event), context.now.get());
     record.system = Some(due.system.clone());
     record.file_path = Some(due.path.clone());
     record.name = Some(due.name.clone());
-    context.append(&context.logs().events(), &record);
+    record
 }
 
 /// The agents that go on in the background.
@@ -329,7 +303,7 @@ fn carry_out(
     };
     let plan = Plan::new(around, moment, context.now.get());
     let effects = write_gates(context, &plan, &about);
-    append_gates(context, effects.records);
+    append_gates(context, None, effects.records);
 }
 
 /// Carries an event into the states, so that no call is taken for its author.
@@ -397,33 +371,29 @@ fn closed(
 }
 
 /// Appends gate records; where that fails the gate changes stand.
-pub(crate) fn append_gates(context: &Context<'_>, records: impl IntoIterator<Item = GateRecord>) {
-    for record in records {
-        context.append(&context.logs().gates(), &record);
-    }
-}
-
-/// The same where the folder of the log is locked already.
-fn append_gates_locked(
+fn append_gates(
     context: &Context<'_>,
-    locked: &Locked<'_>,
+    locked: Option<&Locked<'_>>,
     records: impl IntoIterator<Item = GateRecord>,
 ) {
     let log = context.logs().gates();
-    let max_bytes = context.rules.settings.log_max_bytes;
-    for record in records {
-        let line = record.to_line();
-        let written = log.append_locked(locked, &line, max_bytes, &record.ts);
-        context.warn_about(log.name, written);
-    }
+    let records = records.into_iter();
+    records.for_each(|record| append(context, locked, &log, &record));
 }
 
-/// What became of one end of a run.
-enum Counted {
-    Before,
-    Wordless,
-    Now(Vec<OwedArtifact>),
-    SentBack(Vec<OwedArtifact>),
+/// Appends to a log in the program's own folder, which may be locked already.
+fn append(
+    context: &Context<'_>,
+    locked: Option<&Locked<'_>>,
+    log: &LogFile,
+    record: &impl LogLine,
+) {
+    let Some(locked) = locked else {
+        return context.append(log, record);
+    };
+    let max_bytes = context.rules.settings.log_max_bytes;
+    let written = log.append_locked(locked, &record.to_line(), max_bytes, record.ts());
+    context.warn_about(log.name, written);
 }
 
 fn about<'a>(event: &'a Event<'a>, ending: &'a AgentResult) -> About<'a> {

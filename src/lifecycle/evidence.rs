@@ -13,7 +13,7 @@ use crate::base::path;
 use crate::host::event::{Event, Kind, Tool};
 use crate::lifecycle::counted_runs::{Began, Runs};
 use crate::lifecycle::gates::{self, About, GateRecord, GateScope};
-use crate::lifecycle::{agents, test_command};
+use crate::lifecycle::test_command;
 use crate::log::append::LogFile;
 use crate::log::redact;
 use crate::project::context::Context;
@@ -367,7 +367,7 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
                 let file = declared::gates::file_of(scope.governed.id());
                 let mut record = ran(file, scope.governed.id());
                 record.gate = Some(gate.to_owned());
-                agents::append_gates(context, [record]);
+                context.append(&context.logs().gates(), &record);
             }
         }
     }
@@ -388,7 +388,7 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
         let file = gates::display_path(&context.project, &dir.join(file));
         let mut record = ran(file, agent_flow::ID);
         record.phase = phase.map(|phase| phase.to_string());
-        agents::append_gates(context, [record]);
+        context.append(&context.logs().gates(), &record);
     }
 }
 

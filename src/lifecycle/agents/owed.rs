@@ -1,6 +1,6 @@
 //! What an agent may not end without, and how it is sent back for it.
 
-use super::{TO_COUNT, append_gates_locked, states_at_end};
+use super::{TO_COUNT, append_gates, states_at_end};
 use crate::base::actor::AgentName;
 use crate::base::text;
 use crate::contract::denial::Mode;
@@ -65,7 +65,7 @@ pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
             }
             runs.note(session, id, |run| run.was_sent_back = true);
             runs.write(locked)?;
-            append_gates_locked(context, locked, records);
+            append_gates(context, Some(locked), records);
             let reason = send_back(&owed, BY_HANDBACK);
             Ok(Reply::Deny { reason })
         })
