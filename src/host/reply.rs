@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::base::warn::warn;
 use crate::formats::json::line;
@@ -39,32 +39,6 @@ pub enum Reply {
     Complain { message: String },
 }
 
-/// What goes to stdout, by Claude Code's names.
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Output<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hook_specific_output: Option<ForEvent<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decision: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system_message: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ForEvent<'a> {
-    hook_event_name: Kind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    permission_decision: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    permission_decision_reason: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    additional_context: Option<&'a str>,
-}
-
 impl Reply {
     /// Whether the call does not go on.
     pub fn refuses(&self) -> bool {
@@ -86,7 +60,10 @@ impl Reply {
 
     /// Writes the reply and gives the exit code. A closed stream is no reason to panic.
     pub fn send(&self) -> u8 {
-        let printed = match self {
+        let block = |reason: &str| json!({ "decision": "block", "reason": reason });
+        let context = |event: &Kind, text: &str| json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } });
+        // By Claude Code's names.
+        let output = match self {
             Self::Silent => return 0,
             Self::Refuse { message } => {
                 warn(message);
@@ -96,45 +73,31 @@ impl Reply {
                 warn(message);
                 return 0;
             }
-            Self::Deny { reason } => print_for(ForEvent {
-                hook_event_name: Kind::PreToolUse,
-                permission_decision: Some("deny"),
-                permission_decision_reason: Some(reason),
-                additional_context: None,
-            }),
-            Self::Block { reason } => print(&Output {
-                decision: Some("block"),
-                reason: Some(reason),
-                ..Output::default()
-            }),
-            Self::Context { event, text } => print_for(ForEvent {
-                hook_event_name: *event,
-                permission_decision: None,
-                permission_decision_reason: None,
-                additional_context: Some(text),
-            }),
+            Self::Deny { reason } => json!({ "hookSpecificOutput": {
+                "hookEventName": Kind::PreToolUse,
+                "permissionDecision": "deny",
+                "permissionDecisionReason": reason,
+            } }),
+            Self::Block { reason } => block(reason),
+            Self::Context { event, text } => context(event, text),
             Self::Found {
                 event,
                 text,
                 holds,
                 notice,
-            } => print(&Output {
-                decision: holds.then_some("block"),
-                reason: holds.then_some(text),
-                hook_specific_output: (!holds).then(|| ForEvent {
-                    hook_event_name: *event,
-                    permission_decision: None,
-                    permission_decision_reason: None,
-                    additional_context: Some(text),
-                }),
-                system_message: notice.as_deref(),
-            }),
-            Self::Notice { text } => print(&Output {
-                system_message: Some(text),
-                ..Output::default()
-            }),
+            } => {
+                let mut output = match holds {
+                    true => block(text),
+                    false => context(event, text),
+                };
+                if let Some(notice) = notice {
+                    output["systemMessage"] = json!(notice);
+                }
+                output
+            }
+            Self::Notice { text } => json!({ "systemMessage": text }),
         };
-        match (printed, self) {
+        match (print(&output), self) {
             // Exit 2 refuses as well, by what stands on stderr.
             (
                 Err(_),
@@ -155,14 +118,7 @@ impl Reply {
     }
 }
 
-fn print_for(event: ForEvent<'_>) -> io::Result<()> {
-    print(&Output {
-        hook_specific_output: Some(event),
-        ..Output::default()
-    })
-}
-
-fn print(output: &Output<'_>) -> io::Result<()> {
+fn print(output: &Value) -> io::Result<()> {
     if is_discarded() {
         return Err(io::ErrorKind::BrokenPipe.into());
     }
