@@ -154,7 +154,7 @@ fn the_reason_says_what_to_write_however_long_the_wrong_value_is() {
             "main",
             ".claude/orchestration.local.md",
             format!("---\nactive: true\ncurrent_phase: \"{prose}\"\n---\n"),
-            "`exploration`",
+            "one of exploration, ",
         ),
         (
             "main",
