@@ -9,7 +9,7 @@ use std::path::Path;
 use chrono::{DateTime, TimeDelta};
 
 use crate::base::actor::AgentName;
-use crate::base::path;
+use crate::base::{clock, path};
 use crate::host::event::{Event, Kind, Tool};
 use crate::lifecycle::counted_runs::{Began, Runs};
 use crate::lifecycle::gates::{self, About, GateRecord, GateScope};
@@ -63,10 +63,9 @@ impl GateLog {
 
     /// The records of a run, newest first.
     fn records_of(&self, project: &Project, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
-        let begun = run.started_at.as_deref();
-        let begun = begun.and_then(|begun| DateTime::parse_from_rfc3339(begun).ok());
+        let begun = run.started_at.as_deref().and_then(clock::parse);
         let is_of_run = move |record: &&GateRecord| {
-            let at = DateTime::parse_from_rfc3339(&record.ts).ok();
+            let at = clock::parse(&record.ts);
             let is_earlier = at < begun && at.is_some();
             record.system == run.system && is_same(project, &record.file, &run.file) && !is_earlier
         };
@@ -78,48 +77,20 @@ impl GateLog {
         if run.system == devt::ID && !self.speaks_of_phase(project, run) {
             devt::gate::has_just_begun(run);
         }
-        let known: Vec<_> = run
-            .gates
-            .iter()
-            .map(|gate| {
-                let record = self.latest(project, run, gate);
-                let record = record.filter(|(_, status)| *status == gate.status);
-                (
-                    self.standing(project, run, gate),
-                    record.map(|(record, _)| record),
-                )
-            })
-            .collect();
-        for (gate, (standing, record)) in run.gates.iter_mut().zip(known) {
-            gate.standing = standing;
+        let mut gates = std::mem::take(&mut run.gates);
+        for gate in &mut gates {
+            let latest = self.latest(project, run, gate);
+            gate.standing = standing(&run.system, gate.status, latest);
+            let latest = latest.filter(|(_, status)| *status == gate.status);
             // Where the file does not keep it.
-            if let Some(record) = record.filter(|_| gate.timestamp.is_none()) {
+            if let Some((record, _)) = latest.filter(|_| gate.timestamp.is_none()) {
                 let agent = record.agent_type.as_deref().map(AgentName::parse);
+                let agent = agent.map(|agent| agent.as_str().to_owned());
                 gate.timestamp = Some(record.ts.clone());
-                gate.agent = gate
-                    .agent
-                    .take()
-                    .or(agent.map(|agent| agent.as_str().to_owned()));
+                gate.agent = gate.agent.take().or(agent);
             }
         }
-    }
-
-    fn standing(&self, project: &Project, run: &Workflow, gate: &Gate) -> Option<Standing> {
-        if gate.status != GateStatus::Passed {
-            return None;
-        }
-        if run.system == groups::ID {
-            return Some(Standing::Proved);
-        }
-        Some(match self.latest(project, run, gate) {
-            Some((record, GateStatus::Passed)) => {
-                match record.unsupported.is_none() && !record.proof.is_empty() {
-                    true => Standing::Proved,
-                    false => Standing::OnItsWord,
-                }
-            }
-            _ => Standing::OnlyInFile,
-        })
+        run.gates = gates;
     }
 
     /// Whether the status in a `workflow.yaml` is of its present phase, and not left from the
@@ -150,13 +121,12 @@ impl GateLog {
         gate: &str,
         since: Option<&str>,
     ) -> Option<&Proof> {
-        let at = |time: &str| DateTime::parse_from_rfc3339(time).ok();
-        let since = since.and_then(at);
+        let since = since.and_then(clock::parse);
         let of_gate = |record: &&GateRecord| {
             record.command.is_some()
                 && record.gate.as_deref() == Some(gate)
                 && is_same(project, &record.file, file)
-                && at(&record.ts) >= since
+                && clock::parse(&record.ts) >= since
         };
         let last = self.records.iter().rev().find(of_gate)?;
         last.command.as_ref()
@@ -170,19 +140,25 @@ impl GateLog {
             let phase = record.phase.as_deref();
             phase.is_none_or(|phase| phases.contains(&phase))
         });
-        since.find_map(|record| {
-            let command = record.command.as_ref();
-            command.filter(|command| {
-                matches!(
-                    command,
-                    Proof::Command {
-                        status: Some(0),
-                        ..
-                    }
-                )
-            })
-        })
+        let passed =
+            |proof: &&Proof| matches!(proof, Proof::Command { status, .. } if *status == Some(0));
+        since.find_map(|record| record.command.as_ref().filter(passed))
     }
+}
+
+/// What stands behind a gate that passed, by the latest record that moved it.
+fn standing(
+    system: &str,
+    status: GateStatus,
+    latest: Option<(&GateRecord, GateStatus)>,
+) -> Option<Standing> {
+    let is_proved = |record: &GateRecord| record.unsupported.is_none() && !record.proof.is_empty();
+    (status == GateStatus::Passed).then_some(match latest {
+        _ if system == groups::ID => Standing::Proved,
+        Some((record, GateStatus::Passed)) if is_proved(record) => Standing::Proved,
+        Some((_, GateStatus::Passed)) => Standing::OnItsWord,
+        _ => Standing::OnlyInFile,
+    })
 }
 
 /// Whether the latest change of a `workflow.yaml` that is recorded set its status, by
@@ -225,15 +201,11 @@ pub fn outdated(project: &Project, tasks: &Path) -> Vec<String> {
     changes::log(&recorder).each(RECENT, &mut |change: ChangeRecord| {
         if change.path == path
             && let (Some(before), Some(after)) = (boxes(change.before), boxes(change.after))
-            && let Ok(at) = DateTime::parse_from_rfc3339(&change.ts)
+            && let Some(at) = clock::parse(&change.ts)
         {
-            let differ = |&(number, boxes): &(u32, _)| before.get(&number) != Some(&boxes);
-            changed.extend(
-                after
-                    .into_iter()
-                    .filter(differ)
-                    .map(|(number, _)| (number, at)),
-            );
+            let differ = |(number, boxes): &(u32, _)| before.get(number) != Some(boxes);
+            let differing = after.into_iter().filter(differ);
+            changed.extend(differing.map(|(number, _)| (number, at)));
         }
     });
     let modified = |file: &Path| fs::metadata(file).ok().map(|meta| modified(&meta));
@@ -243,13 +215,11 @@ pub fn outdated(project: &Project, tasks: &Path) -> Vec<String> {
         .flat_map(|(number, at)| kinds.map(|kind| (kind.path(*number), *at)));
     // A call may have changed the boxes long before it ended.
     let is_older = |(verdict, at): &(String, DateTime<_>)| {
-        let at = modified(tasks).map_or(at.to_utc(), |ticked| ticked.min(at.to_utc()));
+        let at = modified(tasks).map_or(*at, |ticked| ticked.min(*at));
         modified(&dir.join(verdict)).is_some_and(|judged| judged < at)
     };
-    verdicts
-        .filter(is_older)
-        .map(|(verdict, _)| verdict)
-        .collect()
+    let older = verdicts.filter(is_older);
+    older.map(|(verdict, _)| verdict).collect()
 }
 
 /// What is known around a state beside its files; read when it is first asked for.
@@ -289,24 +259,19 @@ impl<'c> Evidence<'c> {
     /// Why a file is not the work of the agent that ends, in the workflow that began then.
     pub fn left_over(&self, file: &Path, begun: Option<&str>) -> Option<String> {
         let meta = fs::metadata(file).ok()?;
-        let begun = begun.and_then(|begun| DateTime::parse_from_rfc3339(begun).ok());
+        let begun = begun.and_then(clock::parse);
         if begun.is_some_and(|begun| modified(&meta) < begun - TOLERANCE) {
             return Some("is from before this workflow".to_owned());
         }
         let began = self.began.as_ref()?;
         let path = path::from_os(file);
-        if began
-            .held
-            .get(&path)
-            .is_some_and(|held| gates::blob(file).as_ref() == Some(held))
-        {
+        let held = began.held.get(&path);
+        if held.is_some() && gates::blob(file).as_ref() == held {
             return Some("is what it was when the agent began".to_owned());
         }
         let writer = self.last_writer(&path, &began.at)?;
-        let is_own = self
-            .agent
-            .as_ref()
-            .is_none_or(|agent| agent.as_str() == writer);
+        let agent = self.agent.as_ref();
+        let is_own = agent.is_none_or(|agent| agent.as_str() == writer);
         (!is_own && writer != "statewarden").then(|| format!("was last written by `{writer}`"))
     }
 
