@@ -110,12 +110,7 @@ mod tests {
         {
             assert!(page.contains(variable), "{variable}");
         }
-        for file in [
-            crate::store::WIRED,
-            "runs.json",
-            "background.json",
-            "restored.json",
-        ] {
+        for file in [crate::store::WIRED, "runs.json", "recorder/"] {
             assert!(page.contains(file), "{file}");
         }
     }

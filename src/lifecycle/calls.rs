@@ -2,7 +2,6 @@
 //! that calls are over, and how what was found is said.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use crate::base::actor::AgentName;
 use crate::base::disk::cache::DirCache;
@@ -18,7 +17,6 @@ use crate::recorder::mediate::{Recorder, dir};
 use crate::recorder::telling::{self, Done, Finding, Hearer};
 use crate::recorder::windows::{self, CallText, Caller, Doing, Running, Window};
 use crate::shell::{Analysis, Scene};
-use crate::store;
 use crate::systems::system;
 
 /// From this version on a turn that ends can be told something.
@@ -249,7 +247,6 @@ pub(crate) fn session_passed(context: &Context<'_>, event: &Event<'_>) {
     }
     close(context, event, false);
     recorder.tidy();
-    drop_former_files(context.logs().own_folder());
     if event.kind() == Kind::SessionEnd {
         recorder.pass_on(&|to| (to.session != event.session()).then(|| to.clone()));
     }
@@ -268,13 +265,5 @@ fn say(kind: Kind, found: &[Finding]) -> Reply {
         holds: kind == Kind::PostToolUse && found.iter().any(|finding| finding.is_enforced),
         notice: telling::to_text(&put_back).map(|text| format!("statewarden: {text}")),
         text,
-    }
-}
-
-/// Removes the files of an earlier version that the recorder replaces.
-fn drop_former_files(own_folder: &Path) {
-    for file in ["background.json", "restored.json"] {
-        // They do no harm.
-        let _ = store::replace::remove(&own_folder.join(file));
     }
 }

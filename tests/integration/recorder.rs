@@ -619,10 +619,9 @@ fn a_recorder_that_cannot_work_is_in_nobodys_way() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_kept_is_private_and_former_files_go() {
+fn what_is_kept_is_private() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = Sandbox::new();
-    sandbox.write(".claude/statewarden/background.json", "{}");
     sandbox.write(".devt/state/plan.md", "x");
     call(&sandbox, "main", "make", || {
         sandbox.write(".devt/state/plan.md", "y")
@@ -640,6 +639,4 @@ fn what_is_kept_is_private_and_former_files_go() {
         assert_eq!(mode(&format!("{dir}/{name}")), 0o600, "{name}");
     }
     assert_eq!(sandbox.read(".claude/statewarden/.gitignore"), "*\n");
-    sandbox.hook(&sandbox.event_of("SessionStart")).is_silent();
-    assert!(!sandbox.exists(".claude/statewarden/background.json"));
 }
