@@ -24,6 +24,12 @@ const CHECKING_OUT: &str = "am apply checkout cherry-pick clean merge mv pull re
 /// Subcommands of `git stash` that take nothing away.
 const KEEPING: &str = "list show drop pop apply branch clear create store";
 
+/// The options of all subcommands that have a value.
+const VALUES: Options = Options::of(
+    "bBcejmos",
+    "source output exclude message depth branch origin",
+);
+
 pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let (own, rest) = Args::before_command(args, Options::of("Cc", "git-dir work-tree namespace"));
     let Some((verb, args)) = rest.split_first() else {
@@ -43,20 +49,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 }
 
 fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Ran {
-    let short = match verb {
-        "clean" => "e",
-        "stash" => "m",
-        "restore" => "s",
-        "worktree" => "bB",
-        "archive" => "o",
-        "apply" => "pC",
-        "clone" => "bcjou",
-        _ => "",
-    };
-    let parsed = Args::parse(
-        args,
-        Options::of(short, "source output exclude message depth branch origin"),
-    );
+    let parsed = Args::parse(args, VALUES);
     let operand = |at| parsed.operands.get(at).copied();
     let first = operand(0).map_or("", |first| first.text.as_str());
     shell.report_all(parsed.values("o output"), Act::Write);
