@@ -169,7 +169,6 @@ impl<'t> Parser<'t> {
                     let list = self.list_in_parens()?;
                     word.parts.push(Part::Process(list));
                 }
-                b'(' if may_have_alternatives(&word) => self.alternatives(&mut word)?,
                 byte if is_meta(byte) => break,
                 _ => self.word_part(&mut word, Quoting::Bare)?,
             }
@@ -387,22 +386,6 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `@(…)` and its kind: the alternatives stay a pattern that matches nothing else.
-    fn alternatives(&mut self, word: &mut Word) -> Parsed<()> {
-        let mut open = 0_usize;
-        loop {
-            match self.next_char().ok_or(Limit::Syntax)? {
-                '(' => open += 1,
-                ')' => open -= 1,
-                _ => {}
-            }
-            if open == 0 {
-                push(word, Quoting::Bare, "(…)");
-                return Ok(());
-            }
-        }
-    }
-
     /// The text of `$'…'`, behind its first quote.
     fn ansi_c(&mut self) -> String {
         let mut text = String::new();
@@ -443,10 +426,6 @@ pub(super) fn escaped(rest: &str) -> (char, usize) {
         Some('x' | 'u' | 'U' | '0'..='7') => (UNKNOWN, 1),
         _ => ('\\', 0),
     }
-}
-
-fn may_have_alternatives(word: &Word) -> bool {
-    matches!(word.parts.last(), Some(Part::Bare(text)) if text.ends_with(['@', '?', '*', '+', '!']))
 }
 
 fn push(word: &mut Word, quoting: Quoting, text: &str) {
