@@ -3,6 +3,7 @@
 use strsim::damerau_levenshtein;
 
 use crate::base::path;
+use crate::base::text::is_in;
 use crate::contract::edition::Edition;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Classification, Contract, Name, Row};
@@ -63,12 +64,10 @@ pub fn nearest(
 
 /// Whether a name says that the file is a copy, a log or a leftover of another.
 pub(crate) fn is_leftover(name: &str) -> bool {
-    const ENDINGS: [&str; 13] = [
-        "~", ".bak", ".backup", ".diff", ".lock", ".log", ".new", ".old", ".orig", ".out", ".rej",
-        ".swp", ".tmp",
-    ];
+    const ENDINGS: &str = "backup bak diff lock log new old orig out rej swp tmp";
     let name = name.to_ascii_lowercase();
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    name.ends_with('~') || ending.is_some_and(|ending| is_in(ENDINGS, ending))
 }
 
 /// The directory of an entry; empty for the site itself.
@@ -200,11 +199,9 @@ impl<'a> Search<'a> {
 
     /// Whether a word says that the file is a copy or a log of another: `plan-old.md`.
     fn is_copy(&self) -> bool {
-        const COPY: [&str; 9] = [
-            "backup", "bak", "copy", "log", "new", "old", "orig", "output", "tmp",
-        ];
+        const COPY: &str = "backup bak copy log new old orig output tmp";
         let (words, _) = words(&self.spelled);
-        words.iter().any(|word| COPY.contains(&word.as_str()))
+        words.iter().any(|word| is_in(COPY, word))
     }
 
     /// `plan-x.md` → `plan.md`, `summary-impl.md` → `impl-summary.md`, `scratch.md` →

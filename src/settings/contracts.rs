@@ -6,6 +6,7 @@ use std::mem;
 
 use serde::Deserialize;
 
+use crate::base::text::is_in;
 use crate::contract::glob::Pattern;
 use crate::formats::yaml;
 use crate::settings::file::{File, SystemFile, explain, nearest};
@@ -42,15 +43,7 @@ pub fn as_json(text: &str) -> Option<String> {
 }
 
 /// The keys by which a contract would do more than guard.
-const OF_SETTINGS: [&str; 7] = [
-    "enabled",
-    "mode",
-    "contract",
-    "extra_names",
-    "extra_globs",
-    "roots",
-    "roles",
-];
+const OF_SETTINGS: &str = "enabled mode contract extra_names extra_globs roots roles";
 
 /// Reads the systems of all contracts, and says in `left_out` what counts for nothing.
 pub(super) fn read(
@@ -87,7 +80,7 @@ fn may_add(
     brought: &Brought,
     known: &[KnownSystem],
 ) -> Result<(), String> {
-    if let Some(key) = system.keys().find(|key| OF_SETTINGS.contains(key)) {
+    if let Some(key) = system.keys().find(|key| is_in(OF_SETTINGS, key)) {
         return Err(format!("only settings can say `{key}`"));
     }
     if known.iter().any(|known| known.id == id) {

@@ -17,6 +17,7 @@ use strsim::damerau_levenshtein;
 use self::state::{FileKind, FlowState, Phase};
 use crate::base::actor::AgentName;
 use crate::base::path::split_last;
+use crate::base::text::is_in;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::settings::model::EvidenceMode;
@@ -173,13 +174,13 @@ fn is_look_alike(name: &str) -> bool {
 
 /// `deep-dive-v2`, `my-deep-dive.old`
 fn is_version(stem: &str, own: &str) -> bool {
-    const MARKS: [&str; 7] = ["backup", "copy", "final", "my", "new", "old", "state"];
+    const MARKS: &str = "backup copy final my new old state";
     const BETWEEN: [char; 2] = ['-', '.'];
     let Some((before, after)) = stem.split_once(own) else {
         return false;
     };
     let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let is_mark = |part: &str| MARKS.contains(&part) || is_number(part.trim_start_matches('v'));
+    let is_mark = |part: &str| is_in(MARKS, part) || is_number(part.trim_start_matches('v'));
     let is_apart = (before.is_empty() || before.ends_with(BETWEEN))
         && (is_number(after) || after.starts_with(BETWEEN));
     is_apart

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use crate::base::text::is_in;
 use crate::formats::brief;
 use crate::formats::json::Document;
 use crate::formats::schema::{Fault, Schema};
@@ -82,19 +83,13 @@ pub fn check_sidecar(name: &str, text: &str) -> Result<Vec<String>, String> {
 }
 
 /// The artifacts without a sidecar whose `## Status` routes.
-const HEADERS: [&str; 6] = [
-    "debug-summary.md",
-    "arch-review.md",
-    "docs-summary.md",
-    "curation-summary.md",
-    "research.md",
-    "preflight-brief.md",
-];
+const HEADERS: &str = "arch-review.md curation-summary.md debug-summary.md docs-summary.md \
+                       preflight-brief.md research.md";
 
 /// The values a Markdown artifact's `## Status` may have, where it routes. Most names do not,
 /// and for those the schema is not even read.
 pub fn status_enum(name: &str) -> Option<Vec<String>> {
-    let schema = HEADERS.contains(&name).then(|| SCHEMA.def(name))?;
+    let schema = is_in(HEADERS, name).then(|| SCHEMA.def(name))?;
     schema.map(Schema::words)
 }
 

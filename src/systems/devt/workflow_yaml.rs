@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::base::text::split_bom;
+use crate::base::text::{is_in, split_bom};
 use crate::formats::schema::{Schema, Type};
 use crate::formats::{newline, yaml};
 
@@ -50,15 +50,8 @@ pub(super) static SCHEMA: LazyLock<Schema> =
     LazyLock::new(|| Schema::built_in(include_str!("workflow.schema.json")));
 
 /// The keys of strings that hold anything. devt quotes no value for the character it begins with.
-const SENTENCES: [&str; 7] = [
-    "autonomous_chain",
-    "decisions_file",
-    "last_session",
-    "repair",
-    "resume_context",
-    "skipped_phases",
-    "task",
-];
+const SENTENCES: &str = "autonomous_chain decisions_file last_session repair resume_context \
+                         skipped_phases task";
 
 /// The values that stand on their keys' lines, in order. Lists and blocks are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,7 +116,7 @@ pub fn check(text: &str) -> Result<(), String> {
         let line = entry.at + 1;
         let is_whole = match entry.value.as_bytes().first() {
             Some(b'"') => unquote(entry.value).is_some(),
-            _ => SENTENCES.contains(&entry.key) || yaml::parse(entry.value).is_ok(),
+            _ => is_in(SENTENCES, entry.key) || yaml::parse(entry.value).is_ok(),
         };
         if !is_whole {
             return Err(format!(

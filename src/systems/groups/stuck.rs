@@ -1,5 +1,7 @@
 //! `STUCK.md`: the groups that wait for a person.
 
+use crate::base::text::is_in;
+
 /// What `STUCK.md` stops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
@@ -65,16 +67,14 @@ fn named(text: &str, (word, part): (&str, Part)) -> Vec<(u32, u32)> {
 }
 
 /// Words before RESOLVED that say that it is still to come; `t` ends `isn't`.
-const TO_COME: [&str; 10] = [
-    "not", "t", "cannot", "never", "until", "unless", "if", "once", "when", "be",
-];
+const TO_COME: &str = "not t cannot never until unless if once when be";
 
 /// Only the capital word counts, and not where a word before it takes it back: a
 /// line wrongly taken as resolved would let work go on past a stop.
 fn is_resolved(line: &str) -> bool {
     let words = line.split(|c: char| !c.is_alphanumeric());
     let words: Vec<&str> = words.collect();
-    let is_to_come = |word: &&str| TO_COME.iter().any(|open| word.eq_ignore_ascii_case(open));
+    let is_to_come = |word: &&str| is_in(TO_COME, &word.to_ascii_lowercase());
     let mark = words.iter().position(|word| *word == "RESOLVED");
     mark.is_some_and(|at| !words[..at].iter().any(is_to_come))
 }
