@@ -290,24 +290,12 @@ impl<T> TopN<T> {
         }
     }
 
-    /// Keeps what `make` gives, unless `limit` newer records are there.
+    /// Keeps what `make` gives, until `limit` newer records are there.
     pub(crate) fn offer(&mut self, entry: &Entry<'_>, make: impl FnOnce() -> T) {
         self.seen += 1;
-        let full = self.items.len() >= self.limit;
-        let is_old = |(ts, id, _): &(String, String, u64)| {
-            (entry.ts.as_ref(), entry.id.as_ref()) < (ts.as_str(), id.as_str())
-        };
-        if full
-            && self
-                .items
-                .first_key_value()
-                .is_some_and(|(key, _)| is_old(key))
-        {
-            return;
-        }
         let key = (entry.ts.to_string(), entry.id.to_string(), self.seen);
         self.items.insert(key, make());
-        if full {
+        if self.items.len() > self.limit {
             self.items.pop_first();
         }
     }
