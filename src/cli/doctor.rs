@@ -119,7 +119,7 @@ pub(crate) fn run(place: &Place, context: &CliContext<'_>) -> Result<Answer> {
 /// The state files of active runs. What is derived from files that people edit
 /// has no time of its own.
 fn active_runs(sites: &[Site<'_>], context: &CliContext<'_>) -> Vec<PathBuf> {
-    let runs = SiteRuns::of(sites, &context.project, &GateLog::default())
+    let runs = SiteRuns::of(sites, &GateLog::read(&context.project, 0))
         .readable
         .into_iter();
     let active = runs.filter(|run| run.active && run.updated_at.is_some());

@@ -33,10 +33,10 @@ pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     {
         bail!("`status` does not apply to {id}: it has no workflow");
     }
-    let log = GateLog::read(&context.project.logs().gates(), u64::MAX);
+    let log = GateLog::read(&context.project, u64::MAX);
     let registry = context.wanted_systems()?;
     let sites = sites::all(&context.project, &registry);
-    let runs = SiteRuns::of(&sites, &context.project, &log);
+    let runs = SiteRuns::of(&sites, &log);
     let document = Document {
         systems: runs.readable,
         problems: runs.problems,

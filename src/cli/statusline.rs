@@ -54,8 +54,8 @@ fn explain() -> Result<String> {
 /// `None` where nothing is under way.
 fn line(context: &CliContext<'_>, session: &str) -> Option<String> {
     let sites = context.world().sites_around();
-    let log = GateLog::read(&context.project.logs().gates(), RECENT);
-    let runs = SiteRuns::of(&sites, &context.project, &log).readable;
+    let log = GateLog::read(&context.project, RECENT);
+    let runs = SiteRuns::of(&sites, &log).readable;
     let runs = runs.into_iter().filter(|run| run.active);
     let mut parts: Vec<String> = runs.map(|run| summary(&run)).collect();
     if parts.is_empty() {

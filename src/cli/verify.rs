@@ -114,7 +114,7 @@ impl Show for Document {
 
 fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
     let project = &context.project;
-    let log = GateLog::read(&project.logs().gates(), u64::MAX);
+    let log = GateLog::read(project, u64::MAX);
     let mut changed_by: BTreeMap<String, String> = BTreeMap::new();
     changes::each(&context.recorder_dir(), &mut |change| {
         let actor = change.actor.unwrap_or_else(|| "unknown".to_owned());
@@ -122,7 +122,7 @@ fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
     });
     let registry = context.wanted_systems()?;
     let sites = sites::all(project, &registry);
-    let runs: Vec<Workflow> = SiteRuns::of(&sites, project, &log).readable;
+    let runs: Vec<Workflow> = SiteRuns::of(&sites, &log).readable;
     let mut found = Vec::new();
     for run in &runs {
         let by = changed_by.get(&project.main.path(&run.file));
@@ -134,7 +134,7 @@ fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
 }
 
 fn judged(
-    log: &GateLog,
+    log: &GateLog<'_>,
     context: &CliContext<'_>,
     run: &Workflow,
     gate: &Gate,
@@ -142,7 +142,7 @@ fn judged(
 ) -> Passed {
     let mut problems = Vec::new();
     let mut proof = gate.proof.clone();
-    match log.latest(&context.project, run, gate) {
+    match log.latest(run, gate) {
         Some((record, GateStatus::Passed)) => {
             for proof in &record.proof {
                 if let Proof::Artifact { path, .. } = proof

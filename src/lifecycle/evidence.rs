@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
 use chrono::{DateTime, TimeDelta};
 
@@ -14,7 +15,6 @@ use crate::host::event::{Event, Kind, Tool};
 use crate::lifecycle::counted_runs::{Began, Runs};
 use crate::lifecycle::gates::{self, About, GateRecord, GateScope};
 use crate::lifecycle::test_command;
-use crate::log::append::LogFile;
 use crate::log::redact;
 use crate::project::context::Context;
 use crate::project::files::InDir;
@@ -37,49 +37,45 @@ use crate::systems::{agent_flow, declared, devt, groups};
 pub const RECENT: u64 = 512 * 1024;
 
 /// The records of the gate log, oldest first.
-#[derive(Default)]
-pub struct GateLog {
-    records: Vec<GateRecord>,
+pub struct GateLog<'p> {
+    pub project: &'p Project,
+    records: Rc<[GateRecord]>,
 }
 
-impl GateLog {
+impl<'p> GateLog<'p> {
     /// Reads the last `max` bytes.
-    pub fn read(log: &LogFile, max: u64) -> Self {
-        let mut records = Vec::new();
+    pub fn read(project: &'p Project, max: u64) -> Self {
+        let (log, mut records) = (project.logs().gates(), Vec::new());
         log.each(max, &mut |record| records.push(record));
-        Self { records }
+        let records = records.into();
+        Self { project, records }
     }
 
     /// The latest record of a run that moved a gate, and where it moved it to.
-    pub fn latest(
-        &self,
-        project: &Project,
-        run: &Workflow,
-        gate: &Gate,
-    ) -> Option<(&GateRecord, GateStatus)> {
-        let mut records = self.records_of(project, run);
+    pub fn latest(&self, run: &Workflow, gate: &Gate) -> Option<(&GateRecord, GateStatus)> {
+        let mut records = self.records_of(run);
         records.find_map(|record| Some((record, moved_to(record, gate)?)))
     }
 
     /// The records of a run, newest first.
-    fn records_of(&self, project: &Project, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
+    fn records_of(&self, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
         let begun = run.started_at.as_deref().and_then(clock::parse);
         let is_of_run = move |record: &&GateRecord| {
             let at = clock::parse(&record.ts);
             let is_earlier = at < begun && at.is_some();
-            record.system == run.system && is_same(project, &record.file, &run.file) && !is_earlier
+            record.system == run.system && self.is_same(&record.file, &run.file) && !is_earlier
         };
         self.records.iter().rev().filter(is_of_run)
     }
 
     /// Says of every gate that passed what stands behind it.
-    pub fn mark(&self, project: &Project, run: &mut Workflow) {
-        if run.system == devt::ID && !self.speaks_of_phase(project, run) {
+    pub fn mark(&self, run: &mut Workflow) {
+        if run.system == devt::ID && !self.speaks_of_phase(run) {
             devt::gate::has_just_begun(run);
         }
         let mut gates = std::mem::take(&mut run.gates);
         for gate in &mut gates {
-            let latest = self.latest(project, run, gate);
+            let latest = self.latest(run, gate);
             gate.standing = standing(&run.system, gate.status, latest);
             let latest = latest.filter(|(_, status)| *status == gate.status);
             // Where the file does not keep it.
@@ -95,13 +91,11 @@ impl GateLog {
 
     /// Whether the status in a `workflow.yaml` is of its present phase, and not left from the
     /// one before. Where nothing is known of the run, the file is believed.
-    pub fn speaks_of_phase(&self, project: &Project, run: &Workflow) -> bool {
+    pub fn speaks_of_phase(&self, run: &Workflow) -> bool {
         let Some(phase) = run.phase.as_deref() else {
             return true;
         };
-        let mut records = self
-            .records_of(project, run)
-            .filter(|record| record.phase.is_some());
+        let mut records = self.records_of(run).filter(|record| record.phase.is_some());
         let mut records = records.by_ref().peekable();
         if records.peek().is_none() {
             return true;
@@ -110,22 +104,16 @@ impl GateLog {
         let mut in_phase = records.take_while(|record| record.phase.as_deref() == Some(phase));
         let is_own = |gate: &str| gate == phase || judge.is_none_or(|judge| gate == judge);
         in_phase.any(|record| record.gate.as_deref().is_some_and(is_own))
-            || was_set_in(project, &project.main.path(&run.file), phase)
+            || was_set_in(self.project, &self.project.main.path(&run.file), phase)
     }
 
     /// The last command that was seen for a gate, since then.
-    pub fn last_command(
-        &self,
-        project: &Project,
-        file: &str,
-        gate: &str,
-        since: Option<&str>,
-    ) -> Option<&Proof> {
+    pub fn last_command(&self, file: &str, gate: &str, since: Option<&str>) -> Option<&Proof> {
         let since = since.and_then(clock::parse);
         let of_gate = |record: &&GateRecord| {
             record.command.is_some()
                 && record.gate.as_deref() == Some(gate)
-                && is_same(project, &record.file, file)
+                && self.is_same(&record.file, file)
                 && clock::parse(&record.ts) >= since
         };
         let last = self.records.iter().rev().find(of_gate)?;
@@ -133,8 +121,8 @@ impl GateLog {
     }
 
     /// The last test that passed since a run left the phases before these.
-    pub fn passed_test(&self, project: &Project, file: &str, phases: &[&str]) -> Option<&Proof> {
-        let records_of = |record: &&GateRecord| is_same(project, &record.file, file);
+    pub fn passed_test(&self, file: &str, phases: &[&str]) -> Option<&Proof> {
+        let records_of = |record: &&GateRecord| self.is_same(&record.file, file);
         let records = self.records.iter().rev().filter(records_of);
         let mut since = records.take_while(|record| {
             let phase = record.phase.as_deref();
@@ -143,6 +131,12 @@ impl GateLog {
         let passed =
             |proof: &&Proof| matches!(proof, Proof::Command { status, .. } if *status == Some(0));
         since.find_map(|record| record.command.as_ref().filter(passed))
+    }
+
+    /// Records name a file relative to the main checkout where they can.
+    fn is_same(&self, one: &str, other: &str) -> bool {
+        let absolute = |file: &str| self.project.main.path(file);
+        one == other || absolute(one) == absolute(other)
     }
 }
 
@@ -229,7 +223,7 @@ pub struct Evidence<'c> {
     /// The agent that ends, and how it began.
     agent: Option<AgentName>,
     began: Option<Began>,
-    log: OnceCell<GateLog>,
+    log: OnceCell<Rc<[GateRecord]>>,
 }
 
 /// devt's own: clocks of files and programs differ.
@@ -287,9 +281,11 @@ impl<'c> Evidence<'c> {
         last
     }
 
-    pub fn log(&self) -> &GateLog {
-        let read = || GateLog::read(&self.project.logs().gates(), RECENT);
-        self.log.get_or_init(read)
+    pub fn log(&self) -> GateLog<'c> {
+        let project = self.project;
+        let read = || GateLog::read(project, RECENT).records;
+        let records = self.log.get_or_init(read).clone();
+        GateLog { project, records }
     }
 }
 
@@ -365,12 +361,6 @@ fn status(event: &Event<'_>) -> Option<i32> {
     let error = event.error.as_str().strip_prefix("Exit code ")?;
     let digits = error.split(|c: char| !c.is_ascii_digit()).next()?;
     digits.parse().ok()
-}
-
-/// Records name a file relative to the main checkout where they can.
-fn is_same(project: &Project, one: &str, other: &str) -> bool {
-    let absolute = |file: &str| project.main.path(file);
-    one == other || absolute(one) == absolute(other)
 }
 
 /// devt keeps no gates: of its phase, what an agent's artifact set in it counts.

@@ -42,8 +42,8 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
     if sites.iter().any(is_of_groups) && !roles::has_group_roles(context, &sites) {
         sites.retain(|site| !is_of_groups(site));
     }
-    let log = GateLog::read(&context.logs().gates(), RECENT);
-    let held = SiteRuns::of(&sites, &context.project, &log);
+    let log = GateLog::read(&context.project, RECENT);
+    let held = SiteRuns::of(&sites, &log);
     let (mut runs, problems) = (held.readable, held.problems);
     runs.retain(|run| run.active);
     let skew = context.env.plugin_root.as_deref().and_then(plugin_skew);

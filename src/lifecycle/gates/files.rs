@@ -89,7 +89,7 @@ pub struct SiteRuns {
 }
 
 impl SiteRuns {
-    pub fn of(sites: &[Site<'_>], project: &Project, log: &GateLog) -> Self {
+    pub fn of(sites: &[Site<'_>], log: &GateLog<'_>) -> Self {
         let mut all = Self::default();
         let mut at_root: Vec<&str> = Vec::new();
         for site in sites {
@@ -99,11 +99,11 @@ impl SiteRuns {
                 Some("") if at_root.contains(&id) => continue,
                 Some("") => {
                     at_root.push(id);
-                    Self::in_dir(site.governed, &project.main.dir, "", project, log)
+                    Self::in_dir(site.governed, &log.project.main.dir, "", log)
                 }
                 _ => {
-                    let (dir, shown) = (site.dir(), site.display_path(project));
-                    Self::in_dir(site.governed, &dir, &shown, project, log)
+                    let (dir, shown) = (site.dir(), site.display_path(log.project));
+                    Self::in_dir(site.governed, &dir, &shown, log)
                 }
             };
             all.readable.extend(runs.readable);
@@ -112,14 +112,8 @@ impl SiteRuns {
         all
     }
 
-    fn in_dir(
-        governed: &EnabledSystem<'_>,
-        dir: &str,
-        shown: &str,
-        project: &Project,
-        log: &GateLog,
-    ) -> Self {
-        let files = GateScope::at_dir(project, governed, dir.into());
+    fn in_dir(governed: &EnabledSystem<'_>, dir: &str, shown: &str, log: &GateLog<'_>) -> Self {
+        let files = GateScope::at_dir(log.project, governed, dir.into());
         let (mut readable, mut problems) = (Vec::new(), Vec::new());
         for run in governed.system.runs(shown, &files) {
             match run {
@@ -137,9 +131,7 @@ impl SiteRuns {
                 "{could_not}{why}; mend that, or move the file away"
             ));
         }
-        for run in &mut readable {
-            log.mark(project, run);
-        }
+        readable.iter_mut().for_each(|run| log.mark(run));
         Self { readable, problems }
     }
 }

@@ -248,7 +248,7 @@ impl<'c> GateScope<'c> {
     }
 
     /// The gate log, and what it calls the file of a run.
-    fn logged(&self, run: &str) -> Option<(&GateLog, String)> {
+    fn logged(&self, run: &str) -> Option<(GateLog<'c>, String)> {
         let log = self.evidence?.log();
         Some((log, display_path(self.project, &self.dir()?.join(run))))
     }
@@ -275,7 +275,7 @@ impl Files for GateScope<'_> {
 
     fn passed_test(&self, run: &str, phases: &[&str]) -> Option<Proof> {
         let (log, file) = self.logged(run)?;
-        log.passed_test(self.project, &file, phases).cloned()
+        log.passed_test(&file, phases).cloned()
     }
 
     fn sites(&self) -> Vec<String> {
@@ -292,7 +292,7 @@ impl Files for GateScope<'_> {
 
     fn last_command(&self, run: &str, gate: &str, since: Option<&str>) -> Option<Proof> {
         let (log, file) = self.logged(run)?;
-        log.last_command(self.project, &file, gate, since).cloned()
+        log.last_command(&file, gate, since).cloned()
     }
 
     fn speaks_of_phase(&self, run: &Workflow) -> bool {
@@ -301,7 +301,7 @@ impl Files for GateScope<'_> {
                 file,
                 ..run.clone()
             };
-            log.speaks_of_phase(self.project, &run)
+            log.speaks_of_phase(&run)
         })
     }
 
