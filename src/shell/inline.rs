@@ -64,9 +64,11 @@ pub(super) fn run(shell: &mut Shell<'_>, language: Language, args: &[Field]) -> 
     match rest {
         _ if !code.is_empty() => run_text(shell, language, &code.join("\n"), rest),
         _ if own.has("m") => {
+            // Options behind the module's name are the module's.
+            let name = own.values("m").next();
+            let at = args.iter().position(|arg| Some(arg) == name);
             shell.unknown_write();
-            let module = own.value("m").into_iter().cloned();
-            shell.run_program(&module.chain(rest.iter().cloned()).collect::<Vec<_>>())
+            shell.run_program(at.map_or(&[], |at| &args[at..]))
         }
         [text, rest @ ..] if n_verbs > 0 && args[0].is("eval") => {
             run_text(shell, language, &text.text, rest)
