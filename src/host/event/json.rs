@@ -1,9 +1,14 @@
 //! Parts of an event, read as leniently as its client may change them.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    DeserializeOwned, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::value::RawValue;
 use serde_json::{Error, Value, from_str};
 
@@ -61,9 +66,37 @@ where
     T: Deserialize<'j> + Default,
     D: Deserializer<'j>,
 {
-    let json = <&RawValue>::deserialize(value)?.get();
-    match json.starts_with('{') {
-        true => from_str(json).map_err(D::Error::custom),
-        false => Ok(T::default()),
+    value.deserialize_any(Keys(PhantomData))
+}
+
+/// Reads them in one pass: what a file would hold is megabytes.
+struct Keys<T>(PhantomData<T>);
+
+impl<'j, T: Deserialize<'j> + Default> Visitor<'j> for Keys<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'j>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+
+    fn visit_seq<A: SeqAccess<'j>>(self, mut seq: A) -> Result<T, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(T::default())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<T, E> {
+        Ok(T::default())
     }
 }
