@@ -1,5 +1,7 @@
 //! The tools of a client, and the words in the names of MCP servers' tools.
 
+use crate::base::text::is_in;
+
 /// The tools whose calls can be judged before they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool<'e> {
@@ -62,9 +64,7 @@ impl<'e> Tool<'e> {
 fn runs_commands(name: &str) -> bool {
     const RUNS: &str =
         "bash command commands exec execute powershell process pwsh run script shell terminal";
-    let words = words(name);
-    RUNS.split(' ')
-        .any(|runs| words.iter().any(|word| word == runs))
+    words(name).iter().any(|word| is_in(RUNS, word))
 }
 
 /// The lower-case words of a name in `snake_case`, `kebab-case` or `camelCase`.
