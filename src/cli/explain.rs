@@ -198,7 +198,8 @@ impl Show for Explanation {
         if let Some(by) = &self.switched_off_by {
             return writeln!(
                 page,
-                "  in {site}, a state directory of {system}, which is switched off by `{by}`: nothing is judged"
+                "  in {site}, a state directory of {system}, which is switched off by `{by}`: \
+                 nothing is judged"
             );
         }
         for (title, text) in self.rows(system, site) {

@@ -81,8 +81,8 @@ impl<'c> Page<'c> {
     }
 }
 
-/// A text that takes all but what would begin a line or color it. The colors of [`Paint`] are
-/// known by where they stand in memory: nothing that is read from elsewhere stands there.
+/// A writer that escapes control characters. It lets the colors of [`Paint`] through, which it
+/// recognizes by their address: text that was read from elsewhere never has it.
 struct Printable<'t>(&'t mut String);
 
 impl fmt::Write for Printable<'_> {

@@ -103,7 +103,8 @@ fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Analysis, Unread> {
 }
 
 /// What MCP tools change that is no file, whatever path it is named after.
-const ON_SERVERS: &str = "entity entities relation relations observation observations issue issues comment comments pull";
+const ON_SERVERS: &str = "\
+    entity entities relation relations observation observations issue issues comment comments pull";
 
 /// Arguments that together say that the paths lie in a repository of a forge.
 const IN_A_FORGE: &[[&str; 2]] = &[["owner", "repo"], ["project_id", "branch"]];

@@ -61,7 +61,10 @@ impl Reply {
     /// Writes the reply and gives the exit code. A closed stream is no reason to panic.
     pub fn send(&self) -> u8 {
         let block = |reason: &str| json!({ "decision": "block", "reason": reason });
-        let context = |event: &Kind, text: &str| json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } });
+        let context = |event: &Kind, text: &str| {
+            let output = json!({ "hookEventName": event, "additionalContext": text });
+            json!({ "hookSpecificOutput": output })
+        };
         // By Claude Code's names.
         let output = match self {
             Self::Silent => return 0,

@@ -116,7 +116,7 @@ fn begin_run(
             runs.note(session, id, |run| {
                 (run.is_counted, run.was_sent_back) = (false, false);
                 let workflow = |began: &Option<Began>| Some(began.as_ref()?.workflow.clone());
-                // An earlier start in the same workflow stands.
+                // Of two starts in one workflow the earlier one is kept.
                 if began.is_some() && workflow(&began) != workflow(&run.began) {
                     run.began = began;
                 }
@@ -225,7 +225,7 @@ fn end_run(
     // Where a file could not be written, the run's second event is another chance.
     if let Some(locked) = locked.filter(|_| !id.is_empty() && !effects.has_failed) {
         runs.note(event.session(), id, |run| run.is_counted = true);
-        // The gate has moved; at worst the run's second event moves it again.
+        // The gate has moved; at worst the run's second event is applied as well.
         context.warn_about("runs.json", runs.write(locked));
     }
     append_gates(context, locked, effects.records);

@@ -196,7 +196,7 @@ fn goes_on(event: &Event<'_>, task: &str) -> bool {
     all.is_none_or(|all| all.iter().any(|listed| listed["id"] == *task))
 }
 
-/// Judges the calls that are over by an event, and says what concerns its hearer if it can.
+/// Judges the calls that an event ends, and tells the agent that hears it what concerns it.
 fn close(context: &Context<'_>, event: &Event<'_>, can_tell: bool) -> Reply {
     let recorder = Recorder::of(context);
     let end = recorder.nanos();

@@ -140,7 +140,7 @@ impl<'p> GateLog<'p> {
     }
 }
 
-/// What stands behind a gate that passed, by the latest record that moved it.
+/// The evidence for a gate that passed, from the latest record that moved it.
 fn standing(
     system: &str,
     status: GateStatus,

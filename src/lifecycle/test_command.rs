@@ -3,8 +3,7 @@
 
 use crate::base::text::is_in;
 
-/// Test runners: each program with the word that makes it test; none where it does nothing
-/// else.
+/// Test runners: each program with its subcommand for tests; none where it only runs tests.
 #[rustfmt::skip]
 const RUNNERS: &[(&str, &str)] = &[
     ("cargo", "test"), ("cargo", "t"), ("cargo", "nextest"),

@@ -157,7 +157,7 @@ pub fn to_text(findings: &[Finding]) -> Option<String> {
     Some(text::truncate(&text, MAX_REASON))
 }
 
-/// What is found, each with the one who is to hear it.
+/// The findings, each with the agent that is told.
 pub type Findings = Vec<(Hearer, Finding)>;
 
 /// Keeps findings until their hearers' next events; what is of no session is in the log.

@@ -42,7 +42,7 @@ pub fn as_json(text: &str) -> Option<String> {
     (ContractFile::parse(&json) == Ok(contract)).then_some(json)
 }
 
-/// The keys by which a contract would do more than guard.
+/// The keys that a contract may not set, since they do more than guard.
 const OF_SETTINGS: &str = "enabled mode contract extra_names extra_globs roots roles";
 
 /// Reads the systems of all contracts, and says in `left_out` what counts for nothing.
@@ -151,9 +151,8 @@ pub(super) fn take_unknown(
     Ok(unknown.iter().map(what).collect())
 }
 
-/// Adds the systems of contracts to the typed settings. A site that is, holds or lies below a
-/// place of a built-in system or of the settings is theirs, and of contracts it is that of the
-/// outer one.
+/// Adds the systems of contracts to the typed settings. A site that is, holds or lies below one of
+/// a built-in system or of the settings stays with these; among contracts the outer one wins.
 pub(super) fn add(resolved: &mut Resolved, brought: Brought, known: &[KnownSystem]) {
     let (settings, left_out) = (&mut resolved.settings.systems, &mut resolved.left_out);
     let declared = settings.values().flat_map(sites_of).cloned();

@@ -68,7 +68,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Sources, and where each comes to lie. Tells of what is kept of the files there.
+    /// Sources and their destinations. Reports the backups that are made of files there.
     fn pairs<'f>(&mut self, args: &Args<'f>) -> Vec<(&'f Field, Field)> {
         let target_dir = args.value("t target-directory");
         let (sources, last) = match (target_dir, args.operands.split_last()) {

@@ -19,7 +19,7 @@ const OTHER_ACTIONS: &str = "-execdir -okdir -fls -fprint -fprint0 -fprintf";
 const OF_SOME: &str =
     "-amin -atime -cmin -ctime -group -mmin -mtime -newer -newermt -perm -size -user";
 
-/// What asks nothing.
+/// What tests nothing.
 const IDLE: &str = "( ) ! -not -a -and -delete -depth -mount -print -print0 -prune -true -xdev";
 
 /// What an entry is asked.

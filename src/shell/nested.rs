@@ -48,7 +48,7 @@ pub(super) fn line(shell: &mut Shell<'_>, words: &[Field]) -> Ran {
     process(shell, &print::joined(words, ' ').text, &[])
 }
 
-/// `pwsh -c LINE`. What `cmd /c` writes into reads alike.
+/// `pwsh -c LINE`. Redirections of `cmd /c LINE` are written the same way.
 pub(super) fn powershell(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let is_mark = |arg: &Field| is_in("-c -command /c //c", &arg.text.to_lowercase());
     let at = args.iter().position(is_mark).unwrap_or(args.len());

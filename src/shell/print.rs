@@ -150,7 +150,7 @@ fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Field {
     let is_in_tmp = template.is_none() || own.has("t");
     let dir = own.value("p tmpdir").cloned();
     let dir = dir.or(is_in_tmp.then_some(tmp));
-    // Two of them are not the same.
+    // Each call makes another name.
     let made_up = || Field::literal(format!("tmp.{}", shell.made.len()));
     let mut path = template.unwrap_or_else(made_up);
     own.value("suffix")

@@ -269,7 +269,8 @@ const TESTERS: &[&str] = &["e2e-tester", "tester"];
 
 #[rustfmt::skip]
 const ROWS: &[Row<'_>] = &[
-    by(TASKS, DEVELOPERS, Others::MainAndUnknown, "tasks of every group").read_by("the dispatcher, OpenSpec"),
+    by(TASKS, DEVELOPERS, Others::MainAndUnknown, "tasks of every group")
+        .read_by("the dispatcher, OpenSpec"),
     by("STUCK.md", &["architect"], Others::Main, "diagnosis of stuck groups"),
     by("e2e-report.md", TESTERS, Others::Nobody, "report of the end-to-end tests"),
     verdict(&REVIEW, &["reviewer"], "review of group N"),

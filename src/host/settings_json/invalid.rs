@@ -1,4 +1,5 @@
-//! For what Claude Code ignores a whole settings file: `client.schema.json` says it.
+//! The errors for which Claude Code ignores a whole settings file, as `client.schema.json` lists
+//! them.
 
 use std::sync::LazyLock;
 
@@ -43,7 +44,7 @@ pub(super) fn entry(event: &str, groups: Node<'_>) -> Option<String> {
     Some(format!("an entry of `{event}` has no valid `{key}`"))
 }
 
-/// The last key on the way to what is not as a definition says.
+/// The last key on the path to a value that does not match a definition.
 fn invalid_key(def: &str, value: &Value) -> Option<String> {
     let fault = CLIENT.check(def, value).faults.into_iter().next()?;
     let mut keys = fault

@@ -49,8 +49,8 @@ pub fn check_content(text: &str, file: FileKind) -> Result<(), String> {
     match (number("iteration"), number("max_iterations")) {
         (Some(iteration), Some(max)) if iteration > max && file != FileKind::DeepDive => {
             Err(format!(
-                "`iteration` is {iteration} and `max_iterations` {max}; write at most {max}, or close the run with \
-             `active: false` and `current_phase: \"complete\"`"
+                "`iteration` is {iteration} and `max_iterations` {max}; write at most {max}, or \
+                 close the run with `active: false` and `current_phase: \"complete\"`"
             ))
         }
         _ => Ok(()),
