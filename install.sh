@@ -32,8 +32,8 @@ denied and one allowed write.
   --uninstall     take out everything this script put in under --prefix
   -h, --help      this text
 
-STATEWARDEN_RELEASES is the address of releases other than those of this repository:
-the program is fetched from STATEWARDEN_RELEASES/vVERSION/.
+STATEWARDEN_RELEASES is the address (https://… or file://…) of releases other than those
+of this repository: the program is fetched from STATEWARDEN_RELEASES/vVERSION/.
 EOF
 }
 
@@ -183,15 +183,21 @@ has_cargo() {
     if ! command -v cargo >/dev/null 2>&1; then
         PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
     fi
-    # It may have been fetched into another program's checkout.
-    grep -qsx 'name = "statewarden"' "$here/Cargo.toml" && command -v cargo >/dev/null 2>&1
+    is_own_source && command -v cargo >/dev/null 2>&1
+}
+
+# Whether the script lies in its own sources: it may have been fetched into another's.
+is_own_source() {
+    grep -qsx 'name = "statewarden"' "$here/Cargo.toml"
 }
 
 # Sets `url`, the address of the released program for this machine.
 find_release() {
-    if [ -z "$version" ]; then
+    if [ -z "$version" ] && is_own_source; then
         version=$(sed -n '/^version = /{s/.*"\(.*\)".*/\1/p;q;}' "$here/Cargo.toml" 2>/dev/null) || :
-        origin=$(git -C "$here" remote get-url origin 2>/dev/null) || origin=''
+        origin=''
+        # Sources without a `.git` may lie in a checkout of something else.
+        [ ! -e "$here/.git" ] || origin=$(git -C "$here" remote get-url origin 2>/dev/null) || origin=''
         case $origin in https://*) releases=${origin%.git}/releases/download ;; esac
     fi
     releases=${STATEWARDEN_RELEASES:-$releases}
@@ -219,11 +225,16 @@ fetch() {
 }
 
 download() {
-    if command -v curl >/dev/null 2>&1; then
-        curl --fail --silent --show-error --location --output "$2" "$1"
-    else
-        wget -q -O "$2" "$1"
-    fi || die "could not fetch $1; nothing was installed"
+    case $1 in
+        https://*) proto='=https' ;;
+        file:///*) proto='=file' ;;
+        *) die "programs are fetched by https:// alone, not from $1; nothing was installed" ;;
+    esac
+    # wget cannot be kept from following a redirection to http.
+    command -v curl >/dev/null 2>&1 || die "no curl to fetch $1 with: install it, or give a built program: --from FILE"
+    curl --proto "$proto" --proto-redir '=https' --tlsv1.2 \
+        --fail --silent --show-error --location --output "$2" "$1" ||
+        die "could not fetch $1; nothing was installed"
 }
 
 # Sets `built`. A static musl program starts several times faster than one that
@@ -355,7 +366,8 @@ prove() {
 ask() {
     printf '{"session_id":"install","transcript_path":"","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"%s","content":"A line.\\n"}}\n' \
         "$scratch" "$scratch/.devt/state/$1" |
-        CLAUDE_PROJECT_DIR=$scratch HOME=$scratch/home XDG_CONFIG_HOME=$scratch/home "$program" hook
+        CLAUDE_PROJECT_DIR=$scratch HOME=$scratch/home XDG_CONFIG_HOME=$scratch/home XDG_STATE_HOME=$scratch/home \
+            "$program" hook
 }
 
 uninstall() {

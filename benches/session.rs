@@ -28,14 +28,17 @@ enum Hooks {
     /// A process that reads its stdin.
     Floor,
     Statewarden,
+    /// The same with `strict: true`.
+    Strict,
     /// A script for Node that knows one system's names.
     Node,
 }
 
-const ALL: [(Hooks, &str); 4] = [
+const ALL: [(Hooks, &str); 5] = [
     (Hooks::None, "no hooks"),
     (Hooks::Floor, "a process that does nothing"),
     (Hooks::Statewarden, "statewarden"),
+    (Hooks::Strict, "statewarden, strict"),
     (Hooks::Node, "a Node script"),
 ];
 
@@ -67,7 +70,7 @@ impl Setup {
         let (command, args) = match hooks {
             Hooks::None => return Ok(json!({})),
             Hooks::Floor => (program("floor"), vec![]),
-            Hooks::Statewarden => (program("statewarden"), vec!["hook"]),
+            Hooks::Statewarden | Hooks::Strict => (program("statewarden"), vec!["hook"]),
             Hooks::Node => (self.node.clone(), vec![peer]),
         };
         let mut wiring: Value = serde_json::from_str(include_str!("../hooks/hooks.json"))?;
@@ -92,7 +95,7 @@ impl Setup {
             let source = path(&format!("src/part_{round}.rs"));
             main.push(call(
                 "Bash",
-                json!({ "command": format!("ls src | head -n {round}; true") }),
+                json!({ "command": format!("make --version | head -n {round}") }),
             ));
             main.push(call(
                 "Write",
@@ -136,6 +139,11 @@ impl Setup {
             self.project().join(".devt/state/workflow.yaml"),
             "workflow_id: w-1\nactive: true\n",
         )?;
+        if hooks == Hooks::Strict {
+            let config = self.base.join("home/.config/statewarden");
+            fs::create_dir_all(&config)?;
+            fs::write(config.join("config.yaml"), "strict: true\n")?;
+        }
         let settings = self.project().join(".claude/settings.json");
         Ok(fs::write(settings, self.settings(hooks)?.to_string())?)
     }

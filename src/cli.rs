@@ -11,17 +11,23 @@ mod context;
 pub mod contract;
 pub mod deep_dive;
 pub mod denies;
+mod difference;
 pub mod doctor;
 pub mod explain;
+pub mod fence;
 pub mod flow;
 mod global;
 pub mod groups;
+mod guarded;
 pub mod history;
 pub mod install;
 pub mod log;
 mod man;
+mod origin;
 pub(crate) mod output;
+mod permit;
 pub mod replay;
+mod repositories;
 pub mod reset;
 pub mod restore;
 pub mod session;
@@ -44,17 +50,21 @@ use chrono::{DateTime, Utc};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{FromArgMatches, Parser, Subcommand, ValueHint};
 pub(crate) use context::{CliContext, Format};
+use origin::Origin;
 use output::Paint;
 
 use crate::base::clock::Clock;
 use crate::base::env::Env;
 use crate::base::path;
+use crate::base::text::printable;
+use crate::base::warn::warn;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::settings::merge::Resolved;
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::system;
 
-/// Where the help lists the options that stand before or behind a verb.
+/// Where the help lists the options that may be before or behind a verb.
 const GLOBAL: &str = "Global options";
 
 /// Keeps workflow state files valid: blocks agents from writing the wrong file, name or content.
@@ -104,7 +114,7 @@ enum Verb {
     Status,
     /// Print the active run in one line, for Claude Code's status line
     Statusline,
-    /// Say of every gate that passed what stands behind it, and check the gate log's chain
+    /// Show the proof of every passed gate, and check the gate log's chain
     Verify(verify::Args),
     /// Start or update a run of Agent Flow
     Flow(flow::Args),
@@ -129,11 +139,15 @@ enum Verb {
     /// Remove what `install` added
     Uninstall(install::Removal),
     /// Show the settings in force, each with the file it comes from
-    #[command(after_help = "Exit 1: a settings file has an error and is ignored.")]
-    Config,
+    #[command(
+        after_help = "Exit 1: a settings file has an error and is ignored, or there is no person to accept."
+    )]
+    Config(config::Args),
+    /// Run a command that may not change state unless its text says how
+    Fence(fence::Args),
     /// Check that the installation works, end to end
     #[command(after_help = "Exit 1: something is unhealthy.")]
-    Doctor,
+    Doctor(doctor::Args),
     /// Print a completion script
     Completions {
         #[arg(value_enum)]
@@ -153,10 +167,7 @@ pub enum Answer {
 
 impl Answer {
     fn yes_if(fine: bool) -> Self {
-        match fine {
-            true => Self::Yes,
-            false => Self::No,
-        }
+        if fine { Self::Yes } else { Self::No }
     }
 }
 
@@ -176,12 +187,14 @@ pub fn main(args: Vec<OsString>, now: Clock, hook: Hook) -> u8 {
     let (cli, checked) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            let printed = unless_unread(error.print());
-            return match printed {
-                Err(untold) if !error.use_stderr() => failed(&untold),
+            if error.use_stderr() {
                 // A closed terminal is not worth an error about an error.
-                _ if error.use_stderr() => usage_code(),
-                _ => 0,
+                let _ = io::stderr().lock().write_all(shown(&error).as_bytes());
+                return usage_code();
+            }
+            return match unless_unread(error.print()) {
+                Err(unwritten) => failed(&unwritten),
+                Ok(()) => 0,
             };
         }
     };
@@ -195,15 +208,24 @@ pub fn main(args: Vec<OsString>, now: Clock, hook: Hook) -> u8 {
     if let Verb::Hook = cli.verb {
         return hook(cli.project.map(|project| &*project.leak()), now);
     }
+    if let Verb::Fence(args) = &cli.verb {
+        return fence::main(args, cli.project.as_deref(), now());
+    }
     let out = RefCell::default();
     let ended = run(&cli, writes_as.as_deref(), now(), &out);
-    // What was done before an error is told as well.
+    // What was done before an error is printed as well.
     match (print(&out.into_inner()), ended) {
-        (Err(untold), _) => failed(&untold),
+        (Err(unwritten), _) => failed(&unwritten),
         (Ok(()), Ok(Answer::Yes)) => 0,
         (Ok(()), Ok(Answer::No)) => 1,
         (Ok(()), Err(error)) => failed(&error),
     }
+}
+
+/// What is wrong with the arguments, which may hold what a terminal obeys.
+fn shown(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    text.lines().map(|line| printable(line) + "\n").collect()
 }
 
 /// A reader that has seen enough changes nothing about the answer.
@@ -222,15 +244,16 @@ fn unless_unread(printed: io::Result<()>) -> Result<()> {
 /// The exit code of a usage error. Where other words than `hook` are wired, a client would
 /// take 2 for a refusal, of every call.
 fn usage_code() -> u8 {
-    match crate::host::stdin::holds_event() {
-        true => 1,
-        false => 2,
+    if crate::host::stdin::holds_event() {
+        1
+    } else {
+        2
     }
 }
 
-/// Tells of an error, and gives the exit code for it.
+/// Reports an error, and gives the exit code for it.
 fn failed(error: &anyhow::Error) -> u8 {
-    crate::base::warn::warn(&format!("{error:#}"));
+    warn(&format!("{error:#}"));
     2
 }
 
@@ -241,22 +264,22 @@ fn run(
     out: &RefCell<Vec<u8>>,
 ) -> Result<Answer> {
     match &cli.verb {
-        Verb::Completions { shell } => {
-            let mut script = out.borrow_mut();
-            clap_complete::generate(*shell, &mut verbs::command(), "statewarden", &mut *script);
-            if *shell == clap_complete::Shell::Bash {
-                script.extend(include_bytes!("cli/completions.bash"));
-            }
-            return Ok(Answer::Yes);
-        }
-        Verb::Man => {
-            man::write(verbs::command(), &mut *out.borrow_mut())?;
-            return Ok(Answer::Yes);
-        }
-        _ => {}
+        Verb::Completions { shell } => complete(*shell, &mut out.borrow_mut()),
+        Verb::Man => man::write(verbs::command(), &mut *out.borrow_mut())?,
+        _ => return run_in_project(cli, writes_as, now, out),
     }
+    Ok(Answer::Yes)
+}
+
+fn run_in_project(
+    cli: &Cli,
+    writes_as: Option<&str>,
+    now: DateTime<Utc>,
+    out: &RefCell<Vec<u8>>,
+) -> Result<Answer> {
     let (env, cwd) = (&Env::read(), cwd(cli)?);
     let project = Project::discover(cli.project.as_deref(), env, &cwd);
+    crate::lifecycle::settings_review::review(&project, env);
     let rules = project.settings(env);
     if let Some(id) = &cli.system {
         global::check_id(id, &rules.settings)?;
@@ -277,18 +300,55 @@ fn run(
         out,
     };
     let verb = &cli.verb;
-    let rules = &context.rules;
-    let (problems, left_out): (&[String], &[String]) = match verb {
-        Verb::Doctor => (&[], &[]),
-        Verb::Config | Verb::Contract(_) => (&rules.problems, &rules.left_out),
-        _ => (&rules.problems, &[]),
-    };
-    for problem in problems.iter().chain(left_out) {
-        crate::base::warn::warn(problem);
+    warn_of_settings(verb, context.rules);
+    if writes_as.is_some()
+        && let Some(reason) = permit::objection(&context)
+    {
+        warn(&reason);
+        return Ok(Answer::No);
     }
-    match writes_as {
+    match writes_as.or_else(|| writes_settings_as(verb, &context)) {
         Some(name) => context.own_writes(name, &mut || serve(verb, &context)),
         None => serve(verb, &context),
+    }
+}
+
+/// The name of a verb that writes settings or contracts, where the recorder looks after them:
+/// it makes no memory for a verb that may take the hooks out. Run by a call, these are the
+/// call's, and judged as such.
+fn writes_settings_as(verb: &Verb, context: &CliContext<'_>) -> Option<&'static str> {
+    let name = match verb {
+        Verb::Install(_) => "install",
+        Verb::Uninstall(_) => "uninstall",
+        Verb::Contract(args) if args.adds() => "contract add",
+        _ => return None,
+    };
+    let is_ours = context.recorder_dir().is_dir() && Origin::of(context).objection().is_none();
+    is_ours.then_some(name)
+}
+
+fn complete(shell: clap_complete::Shell, script: &mut Vec<u8>) {
+    clap_complete::generate(shell, &mut verbs::command(), "statewarden", script);
+    if shell == clap_complete::Shell::Bash {
+        script.extend(include_bytes!("cli/completions.bash"));
+    }
+}
+
+/// Says what is wrong with the settings, where the verb does not say so itself.
+fn warn_of_settings(verb: &Verb, rules: &Resolved) {
+    if !matches!(verb, Verb::Doctor(_)) {
+        rules.problems.iter().for_each(|problem| warn(problem));
+    }
+    match verb {
+        // The contract that is drafted may be an empty file as yet.
+        Verb::Contract(args) if args.drafts() => {}
+        Verb::Config(_) | Verb::Contract(_) => {
+            rules.left_out.iter().for_each(|it| warn(&it.what));
+        }
+        Verb::Check(_) | Verb::Explain(_) => {
+            rules.contract_errors().iter().for_each(|line| warn(line));
+        }
+        _ => {}
     }
 }
 
@@ -316,17 +376,25 @@ fn serve(verb: &Verb, context: &CliContext<'_>) -> Result<Answer> {
         Verb::Stuck => stuck::run(context),
         Verb::Contract(args) => contract::run(args, context),
         Verb::Replay(args) => replay::run(args, context),
-        Verb::Install(args) => {
-            install::install(args, &place(context)?, &mut *context.out.borrow_mut())
-                .map(|()| Answer::Yes)
-        }
+        Verb::Install(args) => install::run(args, &place(context)?, context),
         Verb::Uninstall(args) => {
-            install::uninstall(args, &place(context)?, &mut *context.out.borrow_mut())
-                .map(|()| Answer::Yes)
+            install::uninstall(args, &place(context)?, &mut *context.out.borrow_mut())?;
+            let memory = context.project.memory();
+            // A session that runs keeps its hooks, whatever one of its calls does.
+            if Origin::of(context).objection().is_none() {
+                crate::store::replace::remove(&memory.join(crate::store::WIRED))?;
+            }
+            if memory.is_dir() {
+                context.print(&format!(
+                    "former contents of state files stay in `{}`; delete it if you do not need them\n",
+                    memory.display()
+                ));
+            }
+            Ok(Answer::Yes)
         }
-        Verb::Config => config::run(context),
-        Verb::Doctor => doctor::run(&place(context)?, context),
-        Verb::Hook | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
+        Verb::Config(args) => config::run(args, context),
+        Verb::Doctor(args) => doctor::run(*args, &place(context)?, context),
+        Verb::Hook | Verb::Fence(_) | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),
     }
 }
 
@@ -335,10 +403,10 @@ fn number<N: TryFrom<u64>>(
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone {
     move |text| {
-        let number = text.parse().ok().filter(|number| range.contains(number));
-        let number = number.and_then(|number| N::try_from(number).ok());
+        let in_range = text.parse().ok().filter(|number| range.contains(number));
+        let fitting = in_range.and_then(|number| N::try_from(number).ok());
         let (least, most) = (range.start(), *range.end());
-        number.ok_or_else(|| match most {
+        fitting.ok_or_else(|| match most {
             u64::MAX => format!("write a whole number, at least {least}"),
             most => format!("write a whole number from {least} to {most}"),
         })
@@ -359,18 +427,18 @@ fn prose(text: &str) -> Result<String, String> {
     let is_flag = text.strip_prefix("--").is_some_and(|word| {
         word.starts_with(char::is_alphabetic) && !word.contains(char::is_whitespace)
     });
-    match is_flag {
-        true => Err("that is a flag; write the text before it".to_owned()),
-        false => Ok(text.to_owned()),
+    if is_flag {
+        return Err("that is a flag; write the text before it".to_owned());
     }
+    Ok(text.to_owned())
 }
 
-/// The directory one stands in, once it and the one that `--project` names are known to do.
+/// The current directory, once it and the one that `--project` names are known to be usable.
 fn cwd(cli: &Cli) -> Result<String> {
-    let cwd = std::env::current_dir()
+    let current = std::env::current_dir()
         .context("the current directory cannot be read; go to one that exists")?;
-    let cwd = cwd.to_str().with_context(|| {
-        let shown = cwd.display();
+    let cwd = current.to_str().with_context(|| {
+        let shown = current.display();
         format!("the path of the current directory, `{shown}`, is not UTF-8; rename what is not")
     })?;
     let given = cli.project.as_deref();
@@ -391,7 +459,7 @@ fn place(context: &CliContext<'_>) -> Result<install::Place> {
         project: PathBuf::from(&main.dir),
         work_tree: (root.filter(|root| !main.is_at(&root.dir))).map(|root| PathBuf::from(root.dir)),
         user_dir: context.project.claude_dir.as_ref().map(PathBuf::from),
-        managed_settings: PathBuf::from(install::MANAGED_SETTINGS),
-        program: std::env::current_exe().context("the path of this program cannot be found")?,
+        managed_settings: install::managed_settings(context.env),
+        program: install::program::lasting().context("the path of this program cannot be found")?,
     })
 }

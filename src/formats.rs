@@ -6,6 +6,7 @@ pub mod markdown;
 pub mod ordered;
 pub mod schema;
 pub mod surrogates;
+pub mod test_output;
 pub mod verdict;
 pub mod yaml;
 

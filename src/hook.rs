@@ -7,31 +7,28 @@
 mod failure;
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
-use failure::{answer_panics, around, current_dir, fault};
+use failure::{answer_panics, around, current_dir, fault, in_context};
 
-use crate::base::clock::{Clock, Now};
+use crate::base::clock::Clock;
 use crate::base::disk::cache::DirCache;
 use crate::base::env::Env;
 use crate::base::path;
-use crate::base::target::Target;
-use crate::guard::claims::{self, Claim, JudgeError};
-use crate::guard::judge::judge_targets;
+use crate::guard::claims::JudgeError;
 use crate::guard::outcome::conclude;
-use crate::guard::targets::{self, Unread};
-use crate::host::event::{Event, Kind, Tool};
+use crate::host::event::{Event, HookPoint};
 use crate::host::reply::Reply;
 use crate::host::stdin::{self, Input};
-use crate::lifecycle::{agents, calls, config_change, post_tool_use, session_start};
+use crate::lifecycle::passage::Reading;
+use crate::lifecycle::{
+    agents, calls, config_change, evidence, nested, post_tool_use, session_start, settings_review,
+    strict, taken_back,
+};
 use crate::project::context::Context;
-use crate::project::registry::Registry;
 use crate::project::roots::Project;
-use crate::project::sites;
-use crate::settings::model::Settings;
-use crate::shell::{Analysis, Scene};
+use crate::shell::Scene;
 use crate::store::{OTHER_HOST, note_other_host};
-use crate::systems::declared::DeclaredSystem;
-use crate::systems::system;
 
 /// Serves one event from stdin. The process ends with it, so what a panic needs
 /// in order to answer may stay for good. Gives the exit code.
@@ -39,7 +36,7 @@ pub fn main(project: Option<&'static str>, now: Clock) -> u8 {
     run(stdin::read(), project, now)
 }
 
-/// The same of a program without arguments; `None` where nothing stands on stdin.
+/// The same of a program without arguments; `None` where stdin is empty.
 pub fn main_unless_empty(now: Clock) -> Option<u8> {
     let input = stdin::read();
     (!input.bytes.is_empty()).then(|| run(input, None, now))
@@ -63,166 +60,173 @@ fn serve(input: &Input, project: Option<&str>, now: Clock) -> Reply {
     };
     let env = Env::read();
     let other_host = event.other_host(&env);
-    if other_host.is_none() && !event.may_concern() {
+    let point = event.point();
+    if other_host.is_none() && point.is_none() {
         return Reply::Silent;
     }
     let given = directory_of(&event).or(env.project_dir.as_deref().map(Cow::Borrowed));
-    match (given.map(Cow::into_owned).or_else(current_dir), other_host) {
-        (Some(cwd), Some(host)) => {
-            around(cwd, &env, project, now, |world| {
-                note_unguarded_host(world, host)
+    let Some(cwd) = given.map(Cow::into_owned).or_else(current_dir) else {
+        let what = "the event has no absolute `cwd`";
+        return fault(&input.bytes, what, &env, project, now);
+    };
+    match (other_host, point) {
+        (Some(host), _) => {
+            around(cwd, &env, project, now, |context| {
+                note_unguarded_host(context, host)
             });
             Reply::Silent
         }
-        (Some(cwd), None) => answer(&event, &cwd, &env, project, now),
-        (None, _) => {
-            let what = "the event has no absolute `cwd`";
-            fault(&input.bytes, what, &env, project, now)
-        }
+        (None, Some(point)) => answer(&event, point, cwd, &env, project, now),
+        (None, None) => Reply::Silent,
     }
 }
 
-/// The directory an event happened in; relative to what another one is, nobody says.
+/// The directory an event happened in; what a relative one is relative to is not known.
 fn directory_of<'e>(event: &'e Event<'_>) -> Option<Cow<'e, str>> {
     let cwd = event.cwd.get().map(path::slashed);
     cwd.filter(|cwd| path::is_absolute(cwd))
 }
 
 /// Answers one event.
-fn answer(event: &Event<'_>, cwd: &str, env: &Env, project: Option<&str>, now: Clock) -> Reply {
+fn answer(
+    event: &Event<'_>,
+    point: HookPoint,
+    cwd: String,
+    env: &Env,
+    project: Option<&str>,
+    now: Clock,
+) -> Reply {
+    if point == HookPoint::BeforeCall {
+        return before_call(event, cwd, env, project, now);
+    }
+    let project = Project::discover(project, env, &cwd);
+    let of_agent = nested::as_agent(event, &project);
+    let event = of_agent.as_ref().unwrap_or(event);
+    let held = settings_review::review(&project, env);
+    let rules = project.rules(env);
+    in_context(project, &rules, cwd, env, now, |context| {
+        if env.client.is_none() && event.is_of_tool() {
+            session_start::prove(context, event);
+        }
+        let reply = at(point, context, event);
+        if point == HookPoint::SessionStart {
+            settings_review::review(&context.project, env);
+        }
+        let reply = settings_review::tell(context, &held, reply);
+        if point == HookPoint::SessionStart {
+            strict::begin(context, reply)
+        } else {
+            reply
+        }
+    })
+}
+
+/// Leads an event that is about no call to what it is about.
+fn at(point: HookPoint, context: &Context<'_>, event: &Event<'_>) -> Reply {
+    match point {
+        HookPoint::BeforeCall => Reply::Silent,
+        HookPoint::Dispatch => {
+            let reply = agents::dispatched(context, event);
+            if !reply.refuses() {
+                calls::note_agent(context, event);
+            }
+            reply
+        }
+        HookPoint::HandBack => agents::handed_back(context, event),
+        HookPoint::AfterCall => post_tool_use::after(context, event),
+        HookPoint::AgentStart => {
+            calls::agent_passed(context, event);
+            agents::agent_started(context, event)
+        }
+        HookPoint::AgentEnd => {
+            if event.is_of_tool() {
+                calls::note_agent(context, event);
+            } else {
+                calls::agent_passed(context, event);
+            }
+            agents::agent_ended(context, event)
+        }
+        HookPoint::TurnEnd => agents::turn_ended(context, event),
+        HookPoint::Prompt => {
+            agents::agents_failed(context, event);
+            evidence::background_ended(context, event);
+            calls::prompted(context, event)
+        }
+        HookPoint::SessionStart => session_start::session_started(context, event),
+        HookPoint::SessionEnd => {
+            calls::session_passed(context, event);
+            Reply::Silent
+        }
+        HookPoint::SettingsChange => config_change::config_changed(context, event),
+    }
+}
+
+/// The pipeline: a call leaves it as soon as nothing more needs to be known of it.
+fn before_call(
+    event: &Event<'_>,
+    cwd: String,
+    env: &Env,
+    project: Option<&str>,
+    now: Clock,
+) -> Reply {
     let scene = Scene {
-        cwd,
+        cwd: &cwd,
         env,
         disk: &DirCache::default(),
     };
     // The targets are known from the text; only they are worth a look at the disk.
-    let read = match is_call(event) {
-        true => targets::of(event, &scene),
-        false => Ok(Analysis::default()),
-    };
-    let call = match &read {
-        Ok(analysis) if is_call(event) => calls::text_of(event, analysis),
-        _ => None,
-    };
-    let targets = read.map(|analysis| analysis.targets);
-    let changes = match &targets {
-        Ok(targets) => !targets.is_empty(),
-        Err(Unread::Arguments(_)) => failure::names_governed_place(event.json().as_bytes()),
-        Err(Unread::Command(..)) => true,
-    };
-    let is_understood = !call.as_ref().is_some_and(calls::may_change_unseen);
-    let written = match &targets {
-        Ok(targets) if event.tool().is_file_tool() => targets.first().cloned(),
-        _ => None,
-    };
-    if is_call(event) && !changes && is_understood {
+    let reading = Reading::of(event, &scene);
+    if reading.exit_by_text(event).is_some() {
         return Reply::Silent;
     }
-    let project = Project::discover(project, env, cwd);
-    let layers = project.settings_layers(env);
-    if is_call(event)
-        && layers.leave_sites_alone()
-        && reach_no_usual_site(&targets, &project)
-        && (is_understood || has_no_usual_site(&project, cwd))
-    {
-        return Reply::Silent;
-    }
-    let rules = project.resolve(&layers);
-    let declared = DeclaredSystem::all(&rules.settings);
-    let world = Context {
-        project,
-        cwd: cwd.to_owned(),
-        env,
-        now: Now::of(now),
-        rules: &rules,
-        registry: &Registry::new(&rules.settings, &declared),
+    let project = Project::discover(project, env, &cwd);
+    let of_agent = nested::as_agent(event, &project);
+    let event = of_agent.as_ref().unwrap_or(event);
+    let held = settings_review::review(&project, env);
+    let rules = match reading.exit_by_place(&project, env, &cwd) {
+        ControlFlow::Break(_) => return Reply::Silent,
+        ControlFlow::Continue(rules) => rules,
     };
-    if matches!(event.kind(), Kind::SubagentStart | Kind::SubagentStop) {
-        calls::agent_passed(&world, event);
-    }
-    if env.client.is_none() && event.is_of_tool() {
-        session_start::prove(&world, event);
-    }
-    match (event.kind(), event.tool()) {
-        _ if is_call(event) => {
-            let (reply, claims) = guard(&world, event, targets);
-            let call = call.filter(|_| !is_understood || !claims.is_empty());
-            let written = written.filter(|_| !claims.is_empty());
-            if !reply.refuses() {
-                calls::before_call(&world, event, call, written);
-            }
-            reply
+    in_context(project, &rules, cwd, env, now, |context| {
+        if env.client.is_none() {
+            session_start::prove(context, event);
         }
-        (Kind::PreToolUse, Tool::Agent) => agents::dispatched(&world, event),
-        (Kind::PreToolUse, Tool::Handback) => agents::handed_back(&world, event),
-        (Kind::PostToolUse, Tool::Agent) | (Kind::SubagentStop, _) => {
-            agents::agent_ended(&world, event)
-        }
-        (Kind::PostToolUse | Kind::PostToolUseFailure, _) => post_tool_use::after(&world, event),
-        (Kind::SubagentStart, _) => agents::agent_started(&world, event),
-        (Kind::Stop, _) => agents::turn_ended(&world, event),
-        (Kind::UserPromptSubmit, _) => calls::prompted(&world, event),
-        (Kind::SessionStart, _) => session_start::session_started(&world, event),
-        (Kind::SessionEnd, _) => {
-            calls::session_passed(&world, event);
-            Reply::Silent
-        }
-        (Kind::ConfigChange, _) => config_change::config_changed(&world, event),
-        (Kind::PreToolUse | Kind::Other, _) => Reply::Silent,
-    }
+        let reply = guard(context, event, reading);
+        settings_review::tell(context, &held, reply)
+    })
 }
 
-fn is_call(event: &Event<'_>) -> bool {
-    event.kind() == Kind::PreToolUse && !matches!(event.tool(), Tool::Agent | Tool::Handback)
-}
-
-/// Whether no target is in a site of a built-in system, where they usually are. Most
-/// writes have none, and then settings that make no sites need not be read.
-fn reach_no_usual_site(targets: &Result<Vec<Target>, Unread>, project: &Project) -> bool {
-    let Ok(targets) = targets else {
-        return false;
-    };
-    let usual = Settings::default();
-    let registry = Registry::new(&usual, &[]);
-    let is_named = |target: &Target| system::are_named_in(&target.path);
-    !targets.iter().any(is_named)
-        && claims::of(targets, project, &registry).is_ok_and(|claims| claims.is_empty())
-}
-
-/// Whether there is nothing that a call could change unseen: no folder of ours, and no
-/// site of a built-in system around.
-fn has_no_usual_site(project: &Project, cwd: &str) -> bool {
-    let usual = Settings::default();
-    let registry = Registry::new(&usual, &[]);
-    let around = || sites::around(project, &registry, &[cwd.to_owned()]);
-    !project.logs().own_folder().is_dir() && around().is_empty()
-}
-
-/// The pipeline of a call that changes something; with the claims of a call that was judged.
-fn guard<'w>(
-    context: &Context<'w>,
-    event: &Event<'_>,
-    targets: Result<Vec<Target>, Unread>,
-) -> (Reply, Vec<Claim<'w>>) {
-    let judged = match targets {
-        Ok(targets) => judge_targets(context, event, &targets),
+/// Judges a call that changes something, and keeps what the recorder has to know of it.
+fn guard(context: &Context<'_>, event: &Event<'_>, reading: Reading) -> Reply {
+    let is_understood = reading.is_understood();
+    let judged = match reading.changes {
+        Ok(changes) => taken_back::judge_call(context, event, changes),
         // With every system switched off there is no place to keep.
-        Err(_) if context.registry.governed.is_empty() => return (Reply::Silent, Vec::new()),
+        Err(_) if context.registry.governed.is_empty() => return Reply::Silent,
         Err(unread) => Err(JudgeError::Call(unread)),
     };
-    match judged {
+    let (reply, claims) = match judged {
         Ok((decision, claims)) => (conclude(context, event, &decision, &claims), claims),
-        Err(unsettled) => {
-            let reply = failure::refuse_unsettled(context, event, &unsettled);
-            (reply, Vec::new())
-        }
+        Err(unsettled) => return failure::refuse_unsettled(context, event, &unsettled),
+    };
+    if !reply.refuses() {
+        let (call, written) = if !claims.is_empty() {
+            (reading.call, reading.written)
+        } else if !is_understood {
+            (reading.call, None)
+        } else {
+            (None, None)
+        };
+        calls::before_call(context, event, call, written, &claims);
+        settings_review::begin(context);
     }
+    reply
 }
 
 /// Remembers, for `doctor`, that a host runs the hook whose calls are not judged.
 fn note_unguarded_host(context: &Context<'_>, host: &str) {
     if context.is_concerned(&context.sites_around()) {
-        let noted = note_other_host(context.logs().own_folder(), host, context.now.get());
+        let noted = note_other_host(context.own_folder(), host, context.now.get());
         context.warn_about(OTHER_HOST, noted);
     }
 }

@@ -1,3 +1,5 @@
+//! The program: the hook where that is asked for, else the command line.
+
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, stdin};
 use std::process::ExitCode;

@@ -7,23 +7,26 @@
 mod args;
 mod brace;
 mod builtins;
+mod client_script;
 mod command;
 mod compound;
 mod copy;
 #[cfg(test)]
-mod corpus;
+mod corpus_tests;
 mod edit;
 mod eval;
+pub mod excerpt;
 mod expand;
 mod field;
 mod find;
 mod git;
 mod glob;
 #[cfg(test)]
-mod hostile;
+mod hostile_tests;
 mod inline;
 mod lex;
 mod nested;
+mod obscure;
 mod own;
 mod parameter;
 mod parse;
@@ -32,22 +35,23 @@ mod print;
 mod readers;
 mod simple;
 mod state;
-mod status;
 mod syntax;
 mod targets;
+pub mod test_line;
+mod test_tools;
 mod wrappers;
 mod writers;
 
-pub use status::decisive;
+pub use own::{OwnCommand, Stdin};
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::base::disk::cache::Disk;
 use crate::base::env::Env;
-use crate::base::target::Target;
+use crate::base::target::{Target, Text};
 
-/// What stands around a call while its targets are worked out.
+/// The surroundings of a call while its targets are worked out.
 pub struct Scene<'a> {
     pub cwd: &'a str,
     pub env: &'a Env,
@@ -59,12 +63,17 @@ pub struct Scene<'a> {
 pub struct Analysis {
     /// Absolute paths, `.` and `..` left in, in the order in which they are changed.
     pub targets: Vec<Target>,
-    /// Why it was not read to its end: what stands behind may change more.
+    /// Why it was not read to its end: the rest may change more.
     pub limit: Option<Limit>,
     /// The programs that may change more than the targets.
     pub programs: Vec<String>,
+    /// Whether one of the programs may be another than its name says, or is given words that are
+    /// not known.
+    pub is_obscure: bool,
     /// Whether version control may bring files of other revisions.
     pub checks_out: bool,
+    /// The commands of this program's own that it runs.
+    pub own_commands: Vec<OwnCommand>,
 }
 
 impl Analysis {
@@ -103,6 +112,23 @@ pub fn analyze(command: &str, scene: &Scene<'_>) -> Analysis {
     shell.into_analysis()
 }
 
+/// What the command in a script of the client's would change. Of another script all counts but
+/// `sourced`, a file of the client's that it begins with.
+pub fn analyze_script(script: &str, sourced: Option<&str>, scene: &Scene<'_>) -> Analysis {
+    if let Some(command) = client_script::evaluated(script) {
+        return analyze(&command, scene);
+    }
+    let mut shell = eval::Shell::new(scene);
+    if let Some(file) = sourced {
+        let known = Some(Text::Whole(String::new()));
+        shell
+            .made
+            .insert(file.to_owned(), targets::Entry::File(known));
+    }
+    shell.run_all(&readable(script));
+    shell.into_analysis()
+}
+
 /// The same for a PowerShell command; its paths come with `/`.
 pub fn analyze_powershell(command: &str, scene: &Scene<'_>) -> Analysis {
     let mut shell = eval::Shell::new(scene);
@@ -118,7 +144,7 @@ pub fn carried(from: &str, to: &str, scene: &Scene<'_>) -> Analysis {
     shell.into_analysis()
 }
 
-/// The text without the character that stands for what is not known.
+/// The text without the character that marks what is not known.
 fn readable(command: &str) -> Cow<'_, str> {
     if command.contains(field::UNKNOWN) {
         Cow::Owned(command.replace(field::UNKNOWN, "\u{FFFD}"))

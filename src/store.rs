@@ -2,6 +2,13 @@
 
 #[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub mod append;
+#[cfg_attr(
+    target_os = "linux",
+    expect(clippy::disallowed_methods, reason = "this is the store")
+)]
+pub mod fence;
+#[expect(clippy::disallowed_methods, reason = "this is the store")]
+pub mod relocate;
 #[expect(clippy::disallowed_methods, reason = "this is the store")]
 pub mod rename;
 
@@ -14,7 +21,7 @@ pub mod replace;
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use lock::Locked;
@@ -53,23 +60,6 @@ pub fn write_own(locked: &Locked<'_>, file: &str, value: &impl Serialize) -> io:
     replace::replace_unflushed(&locked.dir().join(file), line(value).as_bytes())
 }
 
-/// Makes such a file hold a value, with its folder, where it holds another.
-///
-/// # Errors
-/// The folder or the file cannot be written.
-pub fn keep_own<T>(own_folder: &Path, file: &str, value: &T) -> io::Result<()>
-where
-    T: Default + PartialEq + Serialize + DeserializeOwned,
-{
-    if read_own::<T>(own_folder, file).unwrap_or_default() == *value {
-        return Ok(());
-    }
-    make_own_folder(own_folder)?;
-    lock::with_lock(own_folder, lock::IN_HOOK, |locked| {
-        write_own(locked, file, value)
-    })
-}
-
 /// The file in the program's own folder that says that the project's settings
 /// ran the hook: when they no longer do, something took it out.
 pub const WIRED: &str = "wired";
@@ -77,6 +67,10 @@ pub const WIRED: &str = "wired";
 /// The file in the program's own folder that names another host which has run the hook,
 /// last when the file was written.
 pub const OTHER_HOST: &str = "other-host";
+
+/// The file in the program's own folder that says why strict mode was not in force when a session
+/// started last.
+pub const UNFENCED: &str = "unfenced";
 
 /// The file in the program's own folder that names the last session whose start did not
 /// prove that Claude Code runs it, until a tool call of it does.
@@ -88,8 +82,8 @@ pub const UNPROVED: &str = "unproved";
 /// The folder or the file cannot be made.
 pub fn note_other_host(own_folder: &Path, host: &str, now: DateTime<Utc>) -> io::Result<()> {
     let note = own_folder.join(OTHER_HOST);
-    let is_new = |meta: &Metadata| now - modified(meta) < TimeDelta::days(1);
-    if std::fs::metadata(&note).is_ok_and(|meta| is_new(&meta))
+    let noted = std::fs::metadata(&note);
+    if noted.is_ok_and(|meta| now - modified(&meta) < TimeDelta::days(1))
         && read_text(&note).is_ok_and(|text| text.as_deref() == Some(host))
     {
         return Ok(());
@@ -111,9 +105,10 @@ pub enum Above {
 impl Above {
     /// What an `install` that begins now will find.
     pub fn now(own_folder: &Path) -> Self {
-        match own_folder.parent().is_some_and(Path::exists) {
-            true => Self::WasThere,
-            false => Self::Made,
+        if own_folder.parent().is_some_and(Path::exists) {
+            Self::WasThere
+        } else {
+            Self::Made
         }
     }
 
@@ -151,8 +146,8 @@ pub(crate) fn could_not<'p>(what: &'p str, path: &'p Path) -> impl Fn(io::Error)
     }
 }
 
-/// When an entry was last changed, renamed or moved, where the platform tells;
-/// else when its text was.
+/// When an entry was last changed, renamed or moved, where the platform keeps
+/// that; else when its text was changed.
 pub fn changed(meta: &Metadata) -> DateTime<Utc> {
     #[cfg(unix)]
     {
@@ -166,9 +161,9 @@ pub fn changed(meta: &Metadata) -> DateTime<Utc> {
 
 /// When a file's text was last changed; a time no calendar holds becomes the nearest one.
 pub fn modified(meta: &Metadata) -> DateTime<Utc> {
-    let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).ok();
+    let modified = meta.modified().unwrap_or(UNIX_EPOCH);
     // Nothing that is compared here is older than 1970.
-    let after = meta.modified().ok().and_then(since).unwrap_or_default();
+    let after = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(after.as_secs()).ok();
     let time = seconds.and_then(|s| DateTime::from_timestamp(s, after.subsec_nanos()));
     time.unwrap_or(DateTime::<Utc>::MAX_UTC)

@@ -54,7 +54,7 @@ pub fn event(data: &[u8]) {
     let mut bytes = data.to_vec();
     surrogates::repair(&mut bytes);
     system::are_named_in(&String::from_utf8_lossy(&bytes));
-    stdin::may_be_pre_tool_use(&bytes);
+    stdin::may_be_before_call(&bytes);
     let parsed = Event::parse(&bytes);
     let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     // A number of any precision is an object to Serde.
@@ -123,7 +123,10 @@ fn is_told_from_others(event: &Event<'_>) {
         }
     };
     if event.kind() == Kind::PreToolUse && changes(event) {
-        assert!(event.may_concern(), "a call that changes files is unread");
+        assert!(
+            event.point().is_some(),
+            "a call that changes files is unread"
+        );
     }
     assert_eq!(event.actor() == Actor::Main, event.agent_id().is_empty());
     let _ = event.input.texts();

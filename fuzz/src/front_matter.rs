@@ -3,16 +3,16 @@
 
 use statewarden::base::actor::AgentName;
 use statewarden::formats::json::Document;
-use statewarden::formats::yaml::{self, Change, Value};
+use statewarden::formats::yaml::{self, KeyChange, Value};
 use statewarden::formats::{front_matter as format, markdown};
 use statewarden::host::settings_json::{self, Edited, EntryFilter};
 use statewarden::settings::merge::Layer;
 use statewarden::settings::model::Settings;
-use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowState, Mode};
+use statewarden::systems::agent_flow::state::{Agent, FileKind, FlowFile, FlowState, Mode};
 use statewarden::systems::agent_flow::{content, gates};
 use statewarden::systems::devt::workflow_yaml;
+use statewarden::systems::gate_record::GateRecord;
 use statewarden::systems::system::{self, AgentEvent, Files, Place, SYSTEMS, System};
-use statewarden::systems::workflow::{Outcome, StateChange};
 
 pub fn front_matter(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
@@ -37,7 +37,7 @@ fn splits_without_loss(text: &str) {
         return;
     };
     let value = yaml::parse(document.front);
-    let edited = |changes: &[Change], body: &str| {
+    let edited = |changes: &[KeyChange], body: &str| {
         let value = value.clone().ok()?;
         Some(document.edited(value, changes, body))
     };
@@ -47,7 +47,7 @@ fn splits_without_loss(text: &str) {
     if !document.front.lines().any(is_fence) {
         assert_eq!(format::read(text), yaml::parse(document.front));
     }
-    if let Some(Ok(edited)) = edited(&[Change::new(["phase"], "x")], "new\n") {
+    if let Some(Ok(edited)) = edited(&[KeyChange::new(["phase"], "x")], "new\n") {
         let again = format::split(&edited).unwrap();
         assert_eq!(again.body, "new\n");
         let value = yaml::parse(again.front).unwrap();
@@ -77,7 +77,7 @@ fn edits_one_entry(text: &str) {
     let own = [text, last_line(text)].map(|text| chosen(&leaves, text));
     paths.extend(own.into_iter().flatten().map(|(path, _)| path.clone()));
     for path in paths.into_iter().filter(|path| !path.is_empty()) {
-        let change = |value| Change {
+        let change = |value| KeyChange {
             path: path.clone(),
             value,
             place: yaml::Place::Any,
@@ -93,7 +93,7 @@ fn chosen<'a, T>(all: &'a [T], text: &str) -> Option<&'a T> {
     all.get(text.len() % all.len().max(1))
 }
 
-fn edits(front: &str, before: &Value, change: &Change) {
+fn edits(front: &str, before: &Value, change: &KeyChange) {
     let Ok(edited) = yaml::edit(front, before.clone(), std::slice::from_ref(change)) else {
         return;
     };
@@ -225,12 +225,13 @@ fn keeps_runs_readable(text: &str) {
     let now = "2026-01-01T00:00:00Z".parse().unwrap();
     if let Some(agent) = chosen(&Agent::ALL, text) {
         let agent = AgentName::parse(agent.as_str());
+        let file = FlowFile::read("", text.to_owned());
         for outcome in [
-            gates::on_start(text, &agent, now),
-            gates::on_completion(text, &agent, text, &gates::Seen::default(), now),
-            gates::on_stop(text, now),
+            gates::on_start(&file, &agent, now),
+            gates::on_completion(&file, &agent, text, &gates::Seen::default, now),
+            gates::on_stop(&file, now),
         ] {
-            let Ok(StateChange { text: new, .. }) = outcome else {
+            let Ok(GateRecord { text: new, .. }) = outcome else {
                 continue;
             };
             assert_ne!(new, text);
@@ -306,19 +307,27 @@ fn asks_every_system(text: &str) {
             text,
         ) {
             let agent = &AgentName::parse(name);
-            system.closed_gate(agent, &files);
-            let moments = [
-                AgentEvent::AgentStart { agent },
-                AgentEvent::AgentEnd { agent, reply: text },
-                AgentEvent::TurnEnd { running: &[] },
+            system.closed_gate(agent, text, &files);
+            let entries = &["one/research-report.md".to_owned()];
+            let events = [
+                AgentEvent::Start { agent },
+                AgentEvent::End {
+                    agent,
+                    reply: text,
+                    task: text,
+                },
+                AgentEvent::TurnEnd {
+                    running: &[],
+                    reply: text,
+                },
                 AgentEvent::Wrote {
-                    entry: "one/research-report.md",
-                    text,
+                    agent: None,
+                    entries,
                 },
             ];
-            for moment in moments {
-                for at in system.at(&moment, &files, now).outcomes {
-                    is_still_fine(*system, &at.file, text, &at.outcome);
+            for event in events {
+                for record in system.at(event, &files, now).records {
+                    is_still_fine(*system, &record, text);
                 }
             }
         }
@@ -334,8 +343,9 @@ fn at(entry: &str) -> Place<'_> {
 
 /// What this program writes passes its own check of the content. Agent Flow's
 /// two files of a run are told apart by more than their names, see above.
-fn is_still_fine(system: &dyn System, name: &str, text: &str, outcome: &Outcome) {
-    if let Ok(StateChange { text: new, .. }) = outcome
+fn is_still_fine(system: &dyn System, record: &GateRecord, text: &str) {
+    let (name, new) = (record.file.as_str(), record.text.as_str());
+    if record.is_change()
         && system.id() != "agent-flow"
         && system.judges(name)
         && system.check_content(at(name), text, None).is_ok()

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// An agent's type as contracts name it: the text after the last `:`, in lower
 /// case, with `_` read as `-`, so that `agent-flow:Code_Reviewer` is
 /// `code-reviewer`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentName(String);
 
 impl AgentName {

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
 
-/// What tells the time.
+/// A source of the time.
 pub type Clock = fn() -> DateTime<Utc>;
 
 /// The time of an event.

@@ -11,8 +11,13 @@ use std::path::Path;
 pub fn slashed(path: &str) -> Cow<'_, str> {
     const VERBATIM: &str = "//?/";
     if path.contains('\\') {
-        let path = path.replace('\\', "/");
-        return Cow::Owned(path.strip_prefix(VERBATIM).unwrap_or(&path).to_owned());
+        let slashed = path.replace('\\', "/");
+        return Cow::Owned(
+            slashed
+                .strip_prefix(VERBATIM)
+                .unwrap_or(&slashed)
+                .to_owned(),
+        );
     }
     Cow::Borrowed(path.strip_prefix(VERBATIM).unwrap_or(path))
 }
@@ -124,10 +129,34 @@ pub fn split_last(path: &str) -> Option<(&str, &str)> {
     (!name.is_empty()).then_some((if dir.is_empty() { "/" } else { dir }, name))
 }
 
-/// Whether a path lies where npm, uv or the client keep what they can fetch again.
+/// Whether a path is where npm, uv or the client keep what they can fetch again.
 pub fn is_in_package_cache(path: &str) -> bool {
     const CACHES: [&str; 4] = ["_npx", ".cache", "Caches", "cache"];
     path.split(['/', '\\']).any(|part| CACHES.contains(&part))
+}
+
+/// The part of a path that the next upgrade renames: a version (`0.2.0`, `node-v20.1`,
+/// `pkg@1.2.3`), or the hash of a store (`/nix/store/<32 letters>-name`).
+pub fn passing_part(path: &str) -> Option<&str> {
+    let mut parts = path.split(['/', '\\']);
+    parts.find(|part| is_hashed(part) || part.split(['-', '_', '@', '+']).any(is_version))
+}
+
+fn is_version(word: &str) -> bool {
+    let digits = word.strip_prefix('v').unwrap_or(word);
+    let mut numbers = digits.split('.');
+    digits.contains('.') && numbers.all(is_number)
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a name begins with a hash of a store, in base 32.
+fn is_hashed(name: &str) -> bool {
+    let hash = name.split_once('-').map_or("", |(hash, _)| hash);
+    let mut digits = hash.bytes();
+    hash.len() == 32 && digits.all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -137,6 +166,33 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
+
+    #[test]
+    fn a_part_that_an_upgrade_renames_is_found() {
+        for (path, part) in [
+            (
+                "/opt/homebrew/Cellar/statewarden/0.2.0/bin/statewarden",
+                Some("0.2.0"),
+            ),
+            (
+                "/home/ann/.nvm/versions/node/v20.11.1/bin/statewarden",
+                Some("v20.11.1"),
+            ),
+            (
+                "/nix/store/0123456789abcdefghijklmnopqrstuv-sw/bin/statewarden",
+                Some("0123456789abcdefghijklmnopqrstuv-sw"),
+            ),
+            (
+                "/home/ann/.pnpm/@statewarden+linux-x64@0.2.0/statewarden",
+                Some("@statewarden+linux-x64@0.2.0"),
+            ),
+            ("/home/ann/.local/bin/statewarden", None),
+            ("/usr/lib/python3.11/bin/statewarden", None),
+            ("/home/ann/a.b/v1/2026-01-10/bin/statewarden", None),
+        ] {
+            assert_eq!(passing_part(path), part, "{path}");
+        }
+    }
 
     const PIECES: &[&str] = &[
         "/",

@@ -1,4 +1,4 @@
-//! Closed sets of words: enums of which each variant stands for one text.
+//! Closed sets of words: enums of which each variant is one text.
 
 /// Declares an enum by the table of its variants and their texts. Files, logs and
 /// settings hold the texts, so they are stable. Gives `ALL` and `WORDS`, in the
@@ -41,8 +41,8 @@ macro_rules! string_enum {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let word = String::deserialize(from)?;
-                let unknown = || serde::de::Error::unknown_variant(&word, &Self::WORDS);
-                Self::parse(&word).ok_or_else(unknown)
+                Self::parse(&word)
+                    .ok_or_else(|| serde::de::Error::unknown_variant(&word, &Self::WORDS))
             }
         }
     };

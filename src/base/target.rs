@@ -16,10 +16,33 @@ pub enum Act {
     RemoveTree,
     /// Takes the entry away to another name.
     MoveAway,
-    /// Removes entries below the path that the call does not name (`git clean -x`, `rsync --delete`).
+    /// Removes entries below the path that the call does not name (`rsync --delete`).
     Clear,
-    /// The same, but what git ignores stays (`git clean`, `git stash -u`).
-    Clean,
+    /// The same by git, which leaves what is in its index.
+    Clean(Cleaning),
+}
+
+/// What git takes away below a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cleaning {
+    /// What it neither tracks nor ignores: `git clean`.
+    Untracked,
+    /// What it does not track: `git clean -x`.
+    Ignored,
+    /// What it neither tracks nor ignores, and what was changed: `git stash -u`.
+    Changed,
+    /// All but what it tracks and was not changed: `git stash -a`.
+    ChangedOrIgnored,
+}
+
+impl Cleaning {
+    pub fn takes_ignored(self) -> bool {
+        matches!(self, Self::Ignored | Self::ChangedOrIgnored)
+    }
+
+    pub fn takes_changed(self) -> bool {
+        matches!(self, Self::Changed | Self::ChangedOrIgnored)
+    }
 }
 
 /// How the path stood in the call.
@@ -45,7 +68,7 @@ impl Spelling {
 pub enum Text {
     /// All that the path would hold afterwards.
     Whole(String),
-    /// What would stand behind the text that is there.
+    /// What would be appended to the text that is there.
     Added(String),
 }
 

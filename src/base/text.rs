@@ -10,12 +10,11 @@ pub fn is_in(words: &str, word: &str) -> bool {
 
 /// As many as there is room for, at least one, and the number of the rest.
 pub fn join_limited(mut items: Vec<String>, room: usize) -> String {
-    let mut used = 0;
-    let fit = |item: &&String| {
-        used += item.len() + 2;
-        used <= room
-    };
-    let shown = items.iter().take_while(fit).count().max(1);
+    let lengths = items.iter().scan(0, |used, item| {
+        *used += item.len() + 2;
+        Some(*used)
+    });
+    let shown = lengths.take_while(|used| *used <= room).count().max(1);
     if items.len() > shown {
         let rest = items.len() - shown;
         items.truncate(shown);
@@ -24,14 +23,27 @@ pub fn join_limited(mut items: Vec<String>, room: usize) -> String {
     items.join(", ")
 }
 
+/// At most so many bytes of a text, cut between characters.
+pub fn head(text: &str, max: usize) -> &str {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// A path as one word of a shell command.
 pub fn shell_quote(path: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '…');
     if path.chars().all(is_plain) {
         Cow::Borrowed(path)
     } else {
         Cow::Owned(format!("'{}'", path.replace('\'', r"'\''")))
     }
+}
+
+/// Whether a shell takes a character as it is.
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '…')
 }
 
 /// At most `max` characters of a text of an agent's making, safe to show.
@@ -76,6 +88,13 @@ pub fn truncate(text: &str, max: usize) -> String {
             format!("{}…", &text[..end])
         }
     }
+}
+
+/// The words of a text; characters without width are none.
+pub fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
+    const WITHOUT_WIDTH: [char; 5] = ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
+    let words = text.split_whitespace();
+    words.filter(|word| !word.trim_matches(WITHOUT_WIDTH).is_empty())
 }
 
 /// The byte-order mark that a text may start with, and the rest.

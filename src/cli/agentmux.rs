@@ -30,14 +30,14 @@ enum What {
     /// Where each session is
     #[default]
     Show,
-    /// What is wrong with the sessions' `state.json`; exit 1 when something is
+    /// What is wrong with the files that AgentMux reads again; exit 1 when something is
     Validate,
     /// What the agents' tools have said and the orchestrator has not applied
     Events,
 }
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct SessionStates {
     sessions: Vec<Session>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let sessions: Vec<Session> = dirs.iter().map(session).collect();
     match what {
         What::Validate => context.show(&Problems::of(&sessions)),
-        _ => context.show(&Document { sessions }),
+        _ => context.show(&SessionStates { sessions }),
     }
 }
 
@@ -162,20 +162,20 @@ fn events(dirs: &[(String, String)], context: &CliContext<'_>) -> Result<Events>
 
 /// The session that the environment names, or that AgentMux itself says it works on.
 fn active(dirs: &[(String, String)], context: &CliContext<'_>) -> Option<String> {
-    let named = context.project.feature_dir();
-    let is_named = |dir: &str| named.is_some_and(|root| root.is_at(dir));
-    if let Some((_, dir)) = dirs.iter().find(|(_, dir)| is_named(dir)) {
+    if let Some(named) = context.project.feature_dir()
+        && let Some((_, dir)) = dirs.iter().find(|(_, dir)| named.is_at(dir))
+    {
         return Some(dir.clone());
     }
     let note = format!("{}/.agentmux/.active_session", context.project.main.dir);
     let note: serde_json::Value = serde_json::from_str(&read_text(&note).ok()??).ok()?;
-    let name = note["feature_dir"].as_str()?.trim_end_matches('/');
-    let name = name.rsplit('/').next()?;
+    let feature_dir = note["feature_dir"].as_str()?.trim_end_matches('/');
+    let name = feature_dir.rsplit('/').next()?;
     let (_, dir) = dirs.iter().find(|(known, _)| known == name)?;
     Some(dir.clone())
 }
 
-impl Show for Document {
+impl Show for SessionStates {
     fn text(&self, page: &mut Page<'_>) {
         if self.sessions.is_empty() {
             writeln!(page, "{}", page.context.empty("no session of AgentMux"));
@@ -188,8 +188,8 @@ impl Show for Document {
                 ("resumes in", &session.resume_phase),
             ];
             for (label, value) in fields {
-                let value = value.as_deref().unwrap_or("unknown");
-                writeln!(page, "  {label:<12}{value}");
+                let known = value.as_deref().unwrap_or("unknown");
+                writeln!(page, "  {label:<12}{known}");
             }
             if let Some(round) = session.review_iteration {
                 writeln!(page, "  reviews     {round}");

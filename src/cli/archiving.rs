@@ -1,6 +1,7 @@
 //! What `cleanup`, `reset` and `sweep` share: choose entries of each site, move
-//! them into its archive under its locks, and tell what became of them.
+//! them into its archive under its locks, and report what became of them.
 
+mod reach;
 mod report;
 
 use std::io;
@@ -17,28 +18,48 @@ use crate::base::path;
 use crate::contract::table::Bucket;
 use crate::project::entries::{self, Entry};
 use crate::project::roots::Root;
-use crate::project::sites::{self, Site};
-use crate::store::archive::{Item, Kind, Run, Status, WhenChanged};
+use crate::project::sites::Site;
+use crate::store::archive::{Item, Run, SnapshotKind, Status, WhenChanged};
 use crate::store::lock::{IN_COMMAND, Locked, with_lock, with_state_lock};
 use crate::systems::devt::{self, workflow_yaml};
 use crate::systems::system;
+use reach::Reach;
 
-pub(crate) use report::run;
+pub(crate) use reach::{Elsewhere, Extent};
+pub(crate) use report::{Ran, run};
 
 /// One of the three verbs.
 pub(crate) struct Job<'a> {
-    pub(crate) kind: Kind,
-    pub(crate) effect: Effect,
-    /// Whether a site of this system is meant.
+    pub(crate) kind: SnapshotKind,
+    pub(crate) effect: RunMode,
+    /// Whether the verb is about sites of this system.
     pub(crate) applies_to: &'a dyn Fn(&str) -> bool,
-    pub(crate) reasons: &'a Reasons<'a>,
+    pub(crate) fates: &'a Fates<'a>,
+    pub(crate) extent: Extent,
 }
 
-/// Why each entry of a site is to be moved, if it is. Asked under the site's lock.
-type Reasons<'a> = dyn Fn(&Site<'_>, &[Entry<'_>]) -> Result<Vec<Option<String>>> + 'a;
+/// What is to become of each entry of a site. Asked under the site's lock.
+type Fates<'a> = dyn Fn(&Site<'_>, &[Entry<'_>]) -> Result<Vec<Fate>> + 'a;
+
+/// What is to become of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is moved, for this reason.
+    Archived(String),
+    /// It would be moved, but for this reason.
+    Left(&'static str),
+    /// It belongs where it is.
+    Kept,
+}
+
+impl Fate {
+    pub(crate) fn archived_if(reason: Option<impl Into<String>>) -> Self {
+        reason.map_or(Self::Kept, |reason| Self::Archived(reason.into()))
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum RunMode {
     DryRun,
     Apply,
 }
@@ -52,24 +73,33 @@ pub(super) struct Choice {
     /// Only list the entries, as without `--apply`
     #[arg(long)]
     dry_run: bool,
+    /// In the whole repository, not only in the nearest state directories at or above this one
+    #[arg(long)]
+    all: bool,
 }
 
 impl Choice {
-    pub(crate) fn effect(&self) -> Effect {
-        match self.apply {
-            true => Effect::Apply,
-            false => Effect::DryRun,
+    pub(crate) fn extent(&self) -> Extent {
+        Extent::from_all(self.all)
+    }
+
+    pub(crate) fn effect(&self) -> RunMode {
+        if self.apply {
+            RunMode::Apply
+        } else {
+            RunMode::DryRun
         }
     }
 }
 
 /// What was, or would be, done in one site.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct SiteOutcome {
     pub(crate) system: String,
     pub(crate) state_dir: String,
     pub(crate) items: Vec<Moved>,
     pub(crate) archive_path: Option<String>,
+    pub(crate) left: Vec<Left>,
     /// Sub-directories of parallel workflows that are active.
     live: Vec<String>,
     pruned: Vec<String>,
@@ -84,7 +114,7 @@ pub(crate) struct Outcome {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Moved {
     pub(crate) name: String,
-    /// Bytes; 0 for a directory.
+    /// Bytes; of a directory those of all files in it.
     pub(crate) size: u64,
     reason: String,
     #[serde(flatten)]
@@ -95,7 +125,18 @@ pub(crate) struct Moved {
     is_dir: bool,
 }
 
-impl Outcome {
+/// An entry that is not the verb's to move, though it does not belong.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Left {
+    pub(crate) name: String,
+    /// Bytes; of a directory those of all files in it.
+    pub(crate) size: u64,
+    pub(crate) reason: &'static str,
+    #[serde(skip)]
+    is_dir: bool,
+}
+
+impl SiteOutcome {
     fn of(system: &str, state_dir: String) -> Self {
         Self {
             system: system.to_owned(),
@@ -104,11 +145,15 @@ impl Outcome {
         }
     }
 
-    /// Of several archives the first is told.
+    /// Of several archives it names the first.
     fn total(sites: &[Self]) -> Self {
         let items = sites.iter().flat_map(|site| site.items.iter().cloned());
         Self {
             items: items.collect(),
+            left: sites
+                .iter()
+                .flat_map(|site| site.left.iter().cloned())
+                .collect(),
             archive_path: sites.iter().find_map(|site| site.archive_path.clone()),
             error: sites.iter().find_map(|site| site.error.clone()),
             ..Self::default()
@@ -127,14 +172,14 @@ impl Outcome {
 
     /// The items that were, or would be, moved.
     pub(crate) fn moved(&self) -> impl Iterator<Item = &Moved> {
-        let moved = |item: &&Moved| matches!(item.status, Status::Moved | Status::WouldArchive);
-        self.items.iter().filter(moved)
+        let items = self.items.iter();
+        items.filter(|item| matches!(item.status, Status::Moved | Status::WouldArchive))
     }
 
     /// The items that could not be moved.
     pub(crate) fn failed(&self) -> impl Iterator<Item = &Moved> {
-        let failed = |item: &&Moved| matches!(item.status, Status::Failed { .. });
-        self.items.iter().filter(failed)
+        let items = self.items.iter();
+        items.filter(|item| matches!(item.status, Status::Failed { .. }))
     }
 
     pub(crate) fn total_bytes(&self) -> u64 {
@@ -142,54 +187,52 @@ impl Outcome {
     }
 }
 
-/// Does the job in every site that it applies to, of the one root that is meant.
-fn outcomes(job: &Job<'_>, context: &CliContext<'_>) -> Result<Vec<Outcome>> {
+/// Does the job in every site in reach; gives what became of them, and what was left alone.
+fn outcomes(job: &Job<'_>, context: &CliContext<'_>) -> Result<(Vec<SiteOutcome>, Vec<Elsewhere>)> {
     context.require_wanted()?;
-    let (project, root) = (&context.project, root(context));
-    let sites = sites::find(project, &context.registry);
-    let is_of_root = |dir: String| project.root_of(&dir).is_some_and(|of| of.dir == root.dir);
-    let meant = |site: &&Site<'_>| {
-        let id = site.governed.id();
-        context.wants(id) && (job.applies_to)(id) && is_of_root(site.dir())
-    };
-    let meant = sites.iter().filter(meant);
-    let mut outcomes: Vec<_> = meant.map(|site| in_site(job, site, context)).collect();
+    let Reach { taken, elsewhere } = Reach::find(job, context);
+    let mut outcomes: Vec<_> = taken
+        .iter()
+        .map(|site| in_site(job, site, context))
+        .collect();
     if outcomes.is_empty() && (job.applies_to)(devt::ID) && context.wants(devt::ID) {
         context.require(devt::ID)?;
-        let dir = root.path(".devt/state");
-        outcomes.push(Outcome {
+        let dir = root(context).path(".devt/state");
+        outcomes.push(SiteOutcome {
             missing: Some(match job.kind {
-                Kind::Reset | Kind::Sweep => "state directory of devt",
+                SnapshotKind::Reset | SnapshotKind::Sweep => "state directory of devt",
                 _ => "state directory",
             }),
-            ..Outcome::of(devt::ID, dir)
+            ..SiteOutcome::of(devt::ID, dir)
         });
     }
-    Ok(outcomes)
+    Ok((outcomes, elsewhere))
 }
 
-/// The main checkout or the work tree that `--project` names, or one stands in.
+/// The main checkout or the work tree that `--project` names, or the current one.
 fn root(context: &CliContext<'_>) -> Root {
     let dirs = context.given_project.into_iter().chain([&*context.cwd]);
-    let root_of = |dir| context.project.root_of(&context.absolute(dir));
-    let mut roots = (dirs.chain(context.env.project_dir.as_deref())).filter_map(root_of);
-    roots.next().unwrap_or_else(|| context.project.main.clone())
+    let mut all = dirs.chain(context.env.project_dir.as_deref());
+    let root = all.find_map(|dir| context.project.root_of(&context.absolute(dir)));
+    root.unwrap_or_else(|| context.project.main.clone())
 }
 
-fn in_site(job: &Job<'_>, site: &Site<'_>, context: &CliContext<'_>) -> Outcome {
-    let mut outcome = Outcome::of(site.governed.id(), site.dir());
+fn in_site(job: &Job<'_>, site: &Site<'_>, context: &CliContext<'_>) -> SiteOutcome {
+    let mut outcome = SiteOutcome::of(site.governed.id(), site.dir());
     let done = match job.effect {
-        Effect::DryRun => plan(job, site, context, &mut outcome).map(|chosen| {
-            let item = |(entry, reason)| Moved::new(entry, reason, Status::WouldArchive);
-            outcome.items = chosen.into_iter().map(item).collect();
+        RunMode::DryRun => plan(job, site, context, &mut outcome).map(|chosen| {
+            let items = chosen.into_iter();
+            outcome.items = items
+                .map(|(entry, reason)| Moved::new(entry, reason, Status::WouldArchive))
+                .collect();
         }),
-        Effect::Apply => {
+        RunMode::Apply => {
             let (id, dir) = (site.governed.id(), site.dir());
             with_site_lock(id, Path::new(&dir), |locked| {
                 let chosen = plan(job, site, context, &mut outcome)?;
                 carry_out(job, locked, site, chosen, &mut outcome, context)
             })
-            .map_err(|error| placed(error, "archive in", &dir))
+            .map_err(|error| with_place(error, "archive in", &dir))
         }
     };
     outcome.error = done.err().map(|error| format!("{error:#}"));
@@ -197,50 +240,60 @@ fn in_site(job: &Job<'_>, site: &Site<'_>, context: &CliContext<'_>) -> Outcome 
     outcome
 }
 
-/// An error of the operating system names no place.
-pub(crate) fn placed(error: Error, what: &str, dir: &str) -> Error {
+/// Names the place in an error of the operating system, which does not.
+pub(crate) fn with_place(error: Error, what: &str, dir: &str) -> Error {
     let of_system = error.downcast_ref().and_then(io::Error::raw_os_error);
-    match of_system.filter(|_| error.chain().len() == 1) {
-        Some(_) => anyhow!("could not {what} `{dir}`: {error}; see that you may write there"),
-        None => error,
+    if of_system.is_none() || error.chain().len() > 1 {
+        return error;
     }
+    anyhow!("could not {what} `{dir}`: {error}; see that you may write there")
 }
 
 fn plan<'c>(
     job: &Job<'_>,
     site: &Site<'c>,
     context: &CliContext<'_>,
-    outcome: &mut Outcome,
+    outcome: &mut SiteOutcome,
 ) -> Result<Vec<(Entry<'c>, String)>> {
     let mut entries = entries::entries(site, &context.registry)?;
     if site.governed.id() == devt::ID {
         outcome.live = spare_live_workflows(&mut entries);
     }
-    let reasons = (job.reasons)(site, &entries)?;
-    let judged = entries.into_iter().zip(reasons);
-    Ok(judged
-        .filter_map(|(entry, reason)| Some((entry, reason?)))
-        .collect())
+    let fates = (job.fates)(site, &entries)?;
+    let mut chosen = Vec::new();
+    for (entry, fate) in entries.into_iter().zip(fates) {
+        match fate {
+            Fate::Archived(reason) => chosen.push((entry, reason)),
+            Fate::Left(reason) => outcome.left.push(Left {
+                name: entry.name,
+                size: entry.size,
+                reason,
+                is_dir: entry.is_dir,
+            }),
+            Fate::Kept => {}
+        }
+    }
+    outcome.left.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(chosen)
 }
 
 /// devt runs parallel workflows in sub-directories that its contract does not
 /// name. While one is active, it and devt's list of them stay.
 fn spare_live_workflows(entries: &mut Vec<Entry<'_>>) -> Vec<String> {
-    let is_live = |entry: &Entry<'_>| {
-        let file = entry.path.join("workflow.yaml");
-        let text = read_text(&file).ok().flatten();
-        text.is_some_and(|text| workflow_yaml::read(&text).is_true("active"))
-    };
-    let is_ad_hoc_dir = |entry: &&Entry<'_>| entry.is_dir && entry.bucket == Bucket::AdHoc;
-    let live = entries
+    let live: Vec<String> = entries
         .iter()
-        .filter(is_ad_hoc_dir)
-        .filter(|entry| is_live(entry));
-    let live: Vec<String> = live.map(|entry| entry.name.clone()).collect();
+        .filter(|entry| entry.is_dir && entry.bucket == Bucket::AdHoc && is_live(entry))
+        .map(|entry| entry.name.clone())
+        .collect();
     if !live.is_empty() {
         entries.retain(|entry| entry.name != ".instances" && !live.contains(&entry.name));
     }
     live
+}
+
+fn is_live(entry: &Entry<'_>) -> bool {
+    let text = read_text(&entry.path.join("workflow.yaml")).ok().flatten();
+    text.is_some_and(|text| workflow_yaml::read(&text).is_true("active"))
 }
 
 fn carry_out(
@@ -248,7 +301,7 @@ fn carry_out(
     locked: &Locked<'_>,
     site: &Site<'_>,
     chosen: Vec<(Entry<'_>, String)>,
-    outcome: &mut Outcome,
+    outcome: &mut SiteOutcome,
     context: &CliContext<'_>,
 ) -> Result<()> {
     let items: Vec<Item<'_>> = chosen
@@ -298,10 +351,10 @@ pub(crate) fn with_site_lock<T>(
     dir: &Path,
     f: impl FnOnce(&Locked<'_>) -> Result<T>,
 ) -> Result<T> {
-    let system = system::by_id(system);
-    let pid_lock = system.and_then(|system| system.info().pid_lock);
+    let info = system::by_id(system).map(|system| system.info());
+    let pid_lock = info.and_then(|info| info.pid_lock);
     let in_site = || with_state_lock(dir, pid_lock, IN_COMMAND, |locked| Ok(f(locked)));
-    let gate_dir = system.and_then(|system| system.info().gate_dir);
+    let gate_dir = info.and_then(|info| info.gate_dir);
     match dir
         .parent()
         .filter(|above| gate_dir.is_some_and(|gate_dir| above.ends_with(gate_dir)))
@@ -318,13 +371,16 @@ mod tests {
     #[test]
     fn an_error_names_its_place() {
         let denied = io::Error::from_raw_os_error(13);
-        let bare = placed(denied.into(), "archive in", "/p/.devt/state").to_string();
+        let bare = with_place(denied.into(), "archive in", "/p/.devt/state").to_string();
         assert!(
             bare.starts_with("could not archive in `/p/.devt/state`: "),
             "{bare}"
         );
         assert!(bare.ends_with("; see that you may write there"), "{bare}");
-        let told = io::Error::other("`/p` is locked");
-        assert_eq!(placed(told.into(), "", "/p").to_string(), "`/p` is locked");
+        let own = io::Error::other("`/p` is locked");
+        assert_eq!(
+            with_place(own.into(), "", "/p").to_string(),
+            "`/p` is locked"
+        );
     }
 }

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::global::{SwitchedOff, say_switched_off};
 use super::output::{self, Page, Paint, Show, writeln};
+use super::repositories::{OtherRepository, say_repositories, set_apart};
 use super::{Answer, CliContext, Format};
 use crate::base::{clock, path, text};
 use crate::contract::table::Bucket;
@@ -29,9 +30,9 @@ pub(super) const MISSING: &str = "state_dir_missing";
 
 /// One entry of a site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Item {
+struct AuditItem {
     name: String,
-    /// Bytes; 0 for a directory.
+    /// Bytes; of a directory those of all files in it.
     size: u64,
     /// UTC, RFC 3339, milliseconds.
     mtime: String,
@@ -46,7 +47,7 @@ type Makers = HashMap<String, Option<String>>;
 
 /// What `audit` says about one site.
 #[derive(Debug, Serialize)]
-struct Report {
+struct SiteAudit {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -57,7 +58,7 @@ struct Report {
     total_bytes: u64,
     /// In the order of [`Bucket::ALL`].
     #[serde(serialize_with = "as_map")]
-    buckets: [(&'static str, Vec<Item>); 4],
+    buckets: [(&'static str, Vec<AuditItem>); Bucket::ALL.len()],
 }
 
 fn as_map<T: Serialize, S: Serializer>(pairs: &[(&str, T)], to: S) -> Result<S::Ok, S::Error> {
@@ -65,9 +66,11 @@ fn as_map<T: Serialize, S: Serializer>(pairs: &[(&str, T)], to: S) -> Result<S::
 }
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct AuditReport {
     ok: bool,
-    sites: Vec<Report>,
+    sites: Vec<SiteAudit>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repositories: Vec<OtherRepository>,
     /// The systems whose sites were not looked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     switched_off: Vec<SwitchedOff>,
@@ -80,44 +83,47 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     if args.ci && context.format == Format::Json {
         bail!("`--ci` prints annotations and `--json` a document; choose one");
     }
-    let sites = audit(context);
-    let document = Document {
+    let found = sites::find(&context.project, &context.registry)
+        .into_iter()
+        .filter(|site| context.wants(site.governed.id()));
+    let (found, repositories) = set_apart(found.collect(), context);
+    let sites = audit(&found, context);
+    let document = AuditReport {
         ok: sites.iter().all(|report| report.ok),
         sites,
+        repositories,
         switched_off: context.all_switched_off(),
         as_annotations: args.ci,
     };
     context.show(&document)
 }
 
-fn audit(context: &CliContext<'_>) -> Vec<Report> {
-    let sites = sites::find(&context.project, &context.registry);
-    let sites = sites
-        .iter()
-        .filter(|site| context.wants(site.governed.id()));
+fn audit(sites: &[Site<'_>], context: &CliContext<'_>) -> Vec<SiteAudit> {
     let mut makers = Makers::new();
     changes::each(&context.recorder_dir(), &mut |change| {
         makers.insert(change.path, change.actor);
     });
-    let reports = sites.map(|site| report(site, &context.registry, &makers));
-    let mut reports: Vec<Report> = reports.collect();
+    let mut reports: Vec<SiteAudit> = sites
+        .iter()
+        .map(|site| report(site, &context.registry, &makers))
+        .collect();
     if reports.is_empty() && context.wants(devt::ID) && context.registry.get(devt::ID).is_some() {
         let dir = context.project.main.path(".devt/state");
-        reports.push(Report {
+        reports.push(SiteAudit {
             reason: Some(MISSING.to_owned()),
-            ..Report::new(devt::ID, dir, Vec::new(), &makers)
+            ..SiteAudit::new(devt::ID, dir, Vec::new(), &makers)
         });
     }
     reports
 }
 
-impl Report {
+impl SiteAudit {
     fn new(system: &str, state_dir: String, entries: Vec<Entry<'_>>, makers: &Makers) -> Self {
-        let mut buckets = Bucket::ALL.map(|bucket| (bucket.as_str(), Vec::<Item>::new()));
+        let mut buckets = Bucket::ALL.map(|bucket| (bucket.as_str(), Vec::<AuditItem>::new()));
         for entry in entries {
-            let actor = makers.get(&path::below(&state_dir, &entry.name));
-            let actor = actor.cloned().flatten();
-            buckets[entry.bucket as usize].1.push(Item {
+            let maker = makers.get(&path::below(&state_dir, &entry.name));
+            let actor = maker.cloned().flatten();
+            buckets[entry.bucket as usize].1.push(AuditItem {
                 name: entry.name,
                 size: entry.size,
                 mtime: clock::millis(entry.modified),
@@ -144,11 +150,11 @@ impl Report {
     }
 }
 
-fn report(site: &Site<'_>, registry: &Registry<'_>, makers: &Makers) -> Report {
-    let new = |entries| Report::new(site.governed.id(), site.dir(), entries, makers);
+fn report(site: &Site<'_>, registry: &Registry<'_>, makers: &Makers) -> SiteAudit {
+    let new = |entries| SiteAudit::new(site.governed.id(), site.dir(), entries, makers);
     match entries::entries(site, registry) {
         Ok(entries) => new(entries),
-        Err(error) => Report {
+        Err(error) => SiteAudit {
             ok: false,
             reason: Some(format!("{error:#}")),
             ..new(Vec::new())
@@ -156,14 +162,16 @@ fn report(site: &Site<'_>, registry: &Registry<'_>, makers: &Makers) -> Report {
     }
 }
 
-impl Show for Document {
+impl Show for AuditReport {
     fn text(&self, page: &mut Page<'_>) {
         if self.as_annotations {
             return self.annotations(page);
         }
-        let there = |report: &&Report| report.reason.as_deref() != Some(MISSING);
-        let reports: Vec<&Report> = self.sites.iter().filter(there).collect();
-        if reports.is_empty() && self.switched_off.is_empty() {
+        let sites = self.sites.iter();
+        let reports: Vec<&SiteAudit> = sites
+            .filter(|report| report.reason.as_deref() != Some(MISSING))
+            .collect();
+        if reports.is_empty() && self.repositories.is_empty() && self.switched_off.is_empty() {
             writeln!(page, "{}", page.context.without_sites());
         }
         reports.iter().for_each(|report| report.text(page));
@@ -171,24 +179,27 @@ impl Show for Document {
             let sites = text::count(reports.len(), "state directory", "state directories");
             writeln!(page, "{sites}: {}", totals(&reports));
         }
+        say_repositories(&self.repositories, "audit", page);
         say_switched_off(&self.switched_off, page);
     }
 
     fn answer(&self) -> Answer {
-        let is_clean = |report: &Report| report.items(Bucket::AdHoc).is_empty();
-        Answer::yes_if(self.ok && self.sites.iter().all(is_clean))
+        let mut sites = self.sites.iter();
+        let is_clean = sites.all(|report| report.items(Bucket::AdHoc).is_empty());
+        Answer::yes_if(self.ok && is_clean)
     }
 }
 
-impl Report {
-    fn items(&self, bucket: Bucket) -> &[Item] {
+impl SiteAudit {
+    fn items(&self, bucket: Bucket) -> &[AuditItem] {
         &self.buckets[bucket as usize].1
     }
 
     /// A clean site in a line; of others what has to go as well.
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
-        let title = paint.bold(&format!("{} ({})", self.state_dir, self.system));
+        let dir = page.context.below_root(&self.state_dir);
+        let title = paint.bold(&format!("{dir} ({})", self.system));
         if let Some(reason) = &self.reason {
             return writeln!(page, "{title}  {}", paint.red(reason));
         }
@@ -200,7 +211,11 @@ impl Report {
             };
             for item in self.items(bucket) {
                 let by: String = item.actor.iter().map(|by| format!(", by {by}")).collect();
-                let about = format!("{}, {}{by}", output::size(item.size), item.mtime);
+                let about = format!(
+                    "{}, {}{by}",
+                    output::size(item.size),
+                    page.local_time.minute(&item.mtime)
+                );
                 let (slash, about) = (output::slash(item.is_dir), paint.dim(&about));
                 writeln!(page, "  {name:<9}  {}{slash}  {about}", item.name);
             }
@@ -209,7 +224,7 @@ impl Report {
 }
 
 /// `3 entries, 1.5 KiB: 2 canonical, 1 ad_hoc`.
-fn totals(reports: &[&Report]) -> String {
+fn totals(reports: &[&SiteAudit]) -> String {
     let of = |bucket: usize| -> usize {
         let counts = reports.iter().map(|report| report.buckets[bucket].1.len());
         counts.sum()
@@ -221,32 +236,39 @@ fn totals(reports: &[&Report]) -> String {
         .collect();
     let bytes = reports.iter().map(|report| report.total_bytes).sum();
     let total = text::count(counts.iter().sum::<usize>(), "entry", "entries");
-    match named.is_empty() {
-        true => "empty".to_owned(),
-        false => format!("{total}, {}: {}", output::size(bytes), named.join(", ")),
+    if named.is_empty() {
+        return "empty".to_owned();
     }
+    format!("{total}, {}: {}", output::size(bytes), named.join(", "))
 }
 
-impl Document {
+/// The message of a workflow command.
+fn as_data(text: &str) -> String {
+    let escaped = text.replace('%', "%25");
+    escaped.replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property of a workflow command, which ends at a comma or a colon.
+fn as_property(text: &str) -> String {
+    as_data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+impl AuditReport {
     /// One workflow command of GitHub Actions for each stray file.
     fn annotations(&self, page: &mut Page<'_>) {
-        let escape = |text: &str| {
-            let text = text.replace('%', "%25").replace('\r', "%0D");
-            text.replace('\n', "%0A")
-                .replace(':', "%3A")
-                .replace(',', "%2C")
-        };
         for report in &self.sites {
-            let dir = page.context.project.main.relative(&report.state_dir);
-            let dir = escape(dir.unwrap_or(&report.state_dir));
+            let dir = page.context.below_root(&report.state_dir);
             for item in report.items(Bucket::AdHoc) {
-                let name = escape(&item.name);
-                writeln!(
-                    page,
-                    "::error file={dir}/{name},title=Stray state file::`{name}` has no place in the \
-                     contract of {}; see `statewarden explain {dir}/{name}`",
-                    report.system
+                let file = path::below(dir, &item.name);
+                let message = format!(
+                    "`{}` has no place in the contract of {}; see `statewarden explain {file}`",
+                    item.name, report.system
                 );
+                page.verbatim(&format!(
+                    "::error file={},title=Stray state file::{}",
+                    as_property(&file),
+                    as_data(&message)
+                ));
             }
         }
     }

@@ -1,24 +1,26 @@
 //! What the verbs that change a state share: one locked read-modify-write, and
 //! the same records as the hook's.
 
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use super::CliContext;
 use super::archiving::with_site_lock;
+use super::origin::{Origin, no_person};
 use super::output::{Page, Show, writeln};
+use super::permit::{self, Approval};
+use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::read_text;
-use crate::lifecycle::gates::{self, About, GateRecord};
+use crate::lifecycle::gates;
 use crate::store::lock::Locked;
 use crate::store::replace::{make_dir, remove_if_empty};
-use crate::systems::workflow::{Move, Outcome, Proof};
+use crate::systems::gate_record::{GateRecord, Move, Outcome};
+use crate::systems::workflow::Proof;
 
 /// What a verb did to a state file.
 #[derive(Debug, Serialize)]
-pub(super) struct Change {
+pub(super) struct AppliedChange {
     ok: bool,
     /// Relative to the project.
     file: String,
@@ -76,24 +78,29 @@ pub(super) fn apply(
     (system, verb): (&str, &str),
     dir: &Path,
     context: &CliContext<'_>,
+    approval: Approval,
     f: impl FnOnce(&Locked<'_>) -> Result<(PathBuf, Outcome)>,
-) -> Result<Change> {
-    let (file, outcome) = locked(dir, system, |locked| {
+) -> Result<AppliedChange> {
+    let (file, outcome, refused) = locked(dir, system, |locked| {
         let (file, outcome) = f(locked)?;
-        if let Ok(change) = &outcome {
+        let refused = permit::missing_proof(context, approval, &outcome);
+        if let (Ok(change), None) = (&outcome, &refused) {
             replace(&file, &change.text).inspect_err(|_| {
                 // The directory of a session is made for its file.
                 file.parent().map(remove_if_empty);
             })?;
         }
-        Ok((file, outcome))
+        Ok((file, outcome, refused))
     })?;
+    if let Some(why) = refused {
+        return Ok(AppliedChange::refused(context, &file, why));
+    }
     record(context, (system, verb), &file, &outcome);
-    Ok(Change::new(context, &file, &outcome))
+    Ok(AppliedChange::new(context, &file, &outcome))
 }
 
-impl Change {
-    /// Describes an outcome that stands on the disk.
+impl AppliedChange {
+    /// Describes an outcome that is on the disk.
     pub(super) fn new(context: &CliContext<'_>, file: &Path, outcome: &Outcome) -> Self {
         let file = gates::display_path(&context.project, file);
         let (changed, gates, note) = match outcome {
@@ -111,6 +118,14 @@ impl Change {
         }
     }
 
+    /// Describes a change that was not made, as the rules want it.
+    pub(super) fn refused(context: &CliContext<'_>, file: &Path, why: String) -> Self {
+        Self {
+            ok: false,
+            ..Self::new(context, file, &Err(why))
+        }
+    }
+
     /// The same where the file was not there before.
     pub(super) fn for_new_file(self) -> Self {
         Self {
@@ -120,7 +135,7 @@ impl Change {
     }
 }
 
-impl Show for Change {
+impl Show for AppliedChange {
     fn text(&self, page: &mut Page<'_>) {
         writeln!(page, "{}: {}", self.file, self.word);
         for moved in self.gates.iter().filter(|moved| moved.from != moved.to) {
@@ -134,10 +149,14 @@ impl Show for Change {
             writeln!(page, "  {note}");
         }
     }
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(self.ok)
+    }
 }
 
-/// Appends the record of what a verb changed to the gate log. The change stands
-/// where that fails.
+/// Appends the record of what a verb changed to the gate log. Where that fails, the change
+/// remains.
 pub(super) fn record(
     context: &CliContext<'_>,
     (system, verb): (&str, &str),
@@ -146,10 +165,15 @@ pub(super) fn record(
 ) {
     if let Ok(change) = outcome {
         let file = gates::display_path(&context.project, file);
-        let record = GateRecord::new(&About::default(), system, &file, context.now);
-        let mut record = record.changed(change);
+        let caller = Origin::of(context).caller(&context.project);
+        let by = GateRecord::by(
+            None,
+            caller.as_ref().map(|caller| caller.actor.as_str()),
+            caller.as_ref().map(|caller| caller.agent_id.as_str()),
+        );
+        let mut record = change.clone().stamped(&by, system, file, context.now);
         record.evidence = Some(verb.to_owned());
-        if io::stdin().is_terminal() {
+        if no_person(context).is_none() {
             let by = "a person at a terminal".to_owned();
             record.proof.push(Proof::Approval { by });
         }

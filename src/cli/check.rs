@@ -13,6 +13,7 @@ use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::actor::Actor;
 use crate::base::disk::bounded_read;
+use crate::base::disk::cache::DirCache;
 use crate::base::disk::resolve::exists;
 use crate::base::target::{Act, Target};
 use crate::base::warn;
@@ -20,12 +21,15 @@ use crate::contract::denial::DenyCode;
 use crate::formats::surrogates;
 use crate::guard::claims::{self, Claim, JudgeError};
 use crate::guard::decision::{self, Call, Channel, Decision, Ruling};
+use crate::guard::message;
 use crate::guard::targets::mcp_act;
-use crate::guard::{judge, message};
-use crate::host::event::{Event, Kind, Text, Tool};
+use crate::host::event::{Event, Text, Tool};
 use crate::host::stdin::MAX_BYTES;
 use crate::lifecycle::agents;
+use crate::lifecycle::passage::{Exit, Reading};
+use crate::lifecycle::taken_back;
 use crate::project::context::Context;
+use crate::shell::Scene;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -47,6 +51,9 @@ pub struct Args {
     /// A hook event as Claude Code sends it; `-` is stdin
     #[arg(long, value_name = "FILE", conflicts_with = "paths", value_hint = ValueHint::FilePath)]
     event: Option<String>,
+    /// Also say which step lets a call pass
+    #[arg(short, long)]
+    verbose: bool,
     /// The paths to be written
     #[arg(value_name = "PATH", required_unless_present = "event", value_parser = filled,
           value_hint = ValueHint::AnyPath)]
@@ -55,7 +62,7 @@ pub struct Args {
 
 /// One answer of the JSON document.
 #[derive(Debug, Serialize)]
-struct Row {
+struct PathRow {
     path: String,
     decision: Ruling,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,20 +78,23 @@ struct Row {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suggestion: Option<String>,
+    /// The step of the pipeline that lets the call pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<Exit>,
     /// The settings file that switches the path's system off.
     #[serde(skip_serializing_if = "Option::is_none")]
     switched_off_by: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct Document {
-    decisions: Vec<Row>,
+struct CheckReport {
+    decisions: Vec<PathRow>,
     /// What is wrong with the settings, which the hook says with every denial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<String>,
 }
 
-impl Row {
+impl PathRow {
     fn new(path: String, decision: &Decision) -> Self {
         let denials = decision.denials();
         let first = denials.first();
@@ -97,8 +107,15 @@ impl Row {
             name: first.map(|denial| denial.entry.clone()),
             reason: first.map(|_| message::reason(denials, &[])),
             suggestion: first.and_then(|denial| denial.suggestion.clone()),
+            exit: None,
             switched_off_by: None,
         }
+    }
+
+    /// Says of an allowed call which step lets it pass.
+    fn passing_at(self, exit: Exit) -> Self {
+        let exit = (self.decision != Ruling::Deny).then_some(exit);
+        Self { exit, ..self }
     }
 
     /// A call that concerns a system and cannot be judged is denied as well.
@@ -144,21 +161,26 @@ fn check_owners(claims: &[Claim<'_>], context: &CliContext<'_>) -> Result<()> {
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
-    let (decisions, problems) = match &args.event {
+    let (mut decisions, problems) = match &args.event {
         Some(file) => {
             let (row, problems) = check_event(file, context)?;
             (vec![row], problems)
         }
         None => (check_paths(args, context)?, context.rules.problems.clone()),
     };
-    let document = Document {
+    if !args.verbose {
+        for row in &mut decisions {
+            row.exit = None;
+        }
+    }
+    let document = CheckReport {
         decisions,
         problems,
     };
     context.show(&document)
 }
 
-impl Show for Document {
+impl Show for CheckReport {
     fn text(&self, page: &mut Page<'_>) {
         for row in &self.decisions {
             let ruling = row.decision.as_str();
@@ -170,6 +192,9 @@ impl Show for Document {
             if let Some(reason) = &row.reason {
                 writeln!(page, "  {reason}");
             }
+            if let Some(exit) = row.exit {
+                writeln!(page, "  passes at step {}: {}", exit.as_str(), exit.why());
+            }
             if let (Some(system), Some(by)) = (&row.system, &row.switched_off_by) {
                 writeln!(page, "  not judged: {system} is switched off by `{by}`");
             }
@@ -177,8 +202,8 @@ impl Show for Document {
     }
 
     fn answer(&self) -> Answer {
-        let is_denied = |row: &Row| row.decision == Ruling::Deny;
-        Answer::yes_if(!self.decisions.iter().any(is_denied))
+        let mut rows = self.decisions.iter();
+        Answer::yes_if(!rows.any(|row| row.decision == Ruling::Deny))
     }
 }
 
@@ -190,14 +215,14 @@ pub(super) fn filled(path: &str) -> Result<String, &'static str> {
     }
 }
 
-fn check_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
+fn check_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<PathRow>> {
     let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let tool = Tool::parse(&args.tool);
     let act = match tool {
         Tool::Write | Tool::Shell(_) => Some(Act::Write),
         Tool::Edit | Tool::MultiEdit | Tool::NotebookEdit => Some(Act::Edit),
-        Tool::Mcp(name) => mcp_act(name),
-        Tool::Agent | Tool::Handback | Tool::Other => None,
+        Tool::Mcp(tool) => mcp_act(tool.name),
+        Tool::Skill | Tool::Agent | Tool::Handback | Tool::Other => None,
     };
     let Some(act) = act else {
         bail!(
@@ -206,45 +231,57 @@ fn check_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<Row>> {
             args.tool
         );
     };
-    let decide = |path: &String| {
-        let targets = [Target::literal(context.in_project(path), act)];
-        let call = Call {
-            actor: &actor,
-            channel: Channel::of(tool),
-            cwd: &context.cwd,
-            targets: &targets,
-            exists,
-        };
-        let all = context.complete_registry();
-        // What cannot be told is said below, of the systems that are on.
-        let claims = claims::of(&targets, &context.project, &all).unwrap_or_default();
-        check_owners(&claims, context)?;
-        let off = context.switched_off_among(&claims);
-        let decision = claims::of(&targets, &context.project, &context.registry)
-            .and_then(|claims| decision::decide(&claims, &call, &|_| Ok(None)))?;
-        let there = &targets[0].path;
-        let is_astray = Path::new(path).is_relative() && context.project.locate(there).is_none();
-        if is_astray && decision.ruling() == Ruling::Allow {
-            let main = &context.project.main.dir;
-            warn::warn(&format!(
-                "`{there}` lies outside the project `{main}`, where nothing is judged"
-            ));
-        }
-        Ok(Row::new(path.clone(), &decision).unless_off(off))
+    let paths = args.paths.iter();
+    paths
+        .map(|path| {
+            let targets = [Target::literal(context.in_project(path), act)];
+            let call = Call {
+                actor: &actor,
+                channel: Channel::of(tool),
+                cwd: &context.cwd,
+                targets: &targets,
+                exists,
+            };
+            check_path(path, &call, context)
+        })
+        .collect()
+}
+
+fn check_path(path: &str, call: &Call<'_>, context: &CliContext<'_>) -> Result<PathRow> {
+    let all = context.complete_registry();
+    // What cannot be known is said below, of the systems that are on.
+    let claims = claims::of(call.targets, &context.project, &all).unwrap_or_default();
+    check_owners(&claims, context)?;
+    let off = context.switched_off_among(&claims);
+    let decision = claims::of(call.targets, &context.project, &context.registry)
+        .and_then(|claims| decision::decide(&claims, call, &|_| Ok(None)))?;
+    let absolute = &call.targets[0].path;
+    let is_astray = Path::new(path).is_relative() && context.project.locate(absolute).is_none();
+    if is_astray && decision.ruling() == Ruling::Allow {
+        let main = &context.project.main.dir;
+        warn::warn(&format!(
+            "`{absolute}` is outside the project `{main}`, where nothing is judged"
+        ));
+    }
+    let exit = if claims.is_empty() {
+        Exit::Claims
+    } else {
+        Exit::Rules
     };
-    args.paths.iter().map(decide).collect()
+    let row = PathRow::new(path.to_owned(), &decision).passing_at(exit);
+    Ok(row.unless_off(off))
 }
 
 /// The answer about an event, and what is wrong with the settings of its project.
-fn check_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>)> {
-    let bytes = match file {
+fn check_event(file: &str, context: &CliContext<'_>) -> Result<(PathRow, Vec<String>)> {
+    let read = match file {
         "-" => bounded_read::read_any(io::stdin().lock(), MAX_BYTES as u64),
         file => File::open(file).and_then(|file| bounded_read::read_any(file, MAX_BYTES as u64)),
     };
-    let mut bytes = bytes.with_context(|| format!("could not read `{file}`"))?;
+    let mut bytes = read.with_context(|| format!("could not read `{file}`"))?;
     surrogates::repair(&mut bytes);
-    let event = Event::parse(&bytes);
-    let event = event.map_err(|error| anyhow!("`{file}` is no hook event: {error}"))?;
+    let event =
+        Event::parse(&bytes).map_err(|error| anyhow!("`{file}` is no hook event: {error}"))?;
     if let Some(host) = event.other_host(context.env) {
         bail!("`{file}` is an event of another host ({host}); statewarden ignores it");
     }
@@ -255,14 +292,16 @@ fn check_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>
             }
         }
         let row = match event.kind() {
-            Kind::PreToolUse if event.tool() != Tool::Handback => judged(&event, file, there)?,
+            kind if kind.is_before_call() && event.tool() != Tool::Handback => {
+                judged(&event, file, there)?
+            }
             _ => {
                 // Nothing is written before it, but an agent may be sent back.
                 let name = event.hook_event_name.get().unwrap_or(file);
                 let allowed = Decision::Allow { notes: Vec::new() };
-                let row = Row::new(format!("{name} event"), &allowed);
+                let row = PathRow::new(format!("{name} event"), &allowed);
                 match agents::objection_to_end(&there.world(), &event) {
-                    Some(reason) => Row {
+                    Some(reason) => PathRow {
                         decision: Ruling::Deny,
                         reason: Some(reason),
                         ..row
@@ -276,35 +315,60 @@ fn check_event(file: &str, context: &CliContext<'_>) -> Result<(Row, Vec<String>
 }
 
 /// The answer about a call that comes.
-fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<Row> {
+fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<PathRow> {
     let subject = subject(event).unwrap_or(file).to_owned();
     let (world, all) = (context.world(), context.complete_registry());
     let complete = Context {
         registry: &all,
         ..context.world()
     };
-    let claims = judge::judge(&complete, event).map(|(_, claims)| claims);
-    let claims = claims.unwrap_or_default();
+    let judged = taken_back::judge(&complete, event);
+    let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
     check_owners(&claims, context)?;
     let off = context.switched_off_among(&claims);
-    let row = match judge::judge(&world, event) {
+    let row = match taken_back::judge(&world, event) {
         _ if event.tool() == Tool::Agent => {
             let objection = agents::objection_to_dispatch(&world, event);
-            return Ok(Row::new(
+            return Ok(PathRow::new(
                 subject,
                 &Decision::of(objection.into_iter().collect()),
             ));
         }
-        Ok((decision, _)) => Row::new(subject, &decision),
-        Err(unsettled) => Row::refused(subject, &unsettled),
+        Ok((decision, claims)) => {
+            PathRow::new(subject, &decision).passing_at(exit(event, context, &claims))
+        }
+        Err(unsettled) => PathRow::refused(subject, &unsettled),
     };
     Ok(row.unless_off(off))
+}
+
+/// The step that lets a call pass, which no rule refuses.
+fn exit(event: &Event<'_>, context: &CliContext<'_>, claims: &[Claim<'_>]) -> Exit {
+    let scene = Scene {
+        cwd: &context.cwd,
+        env: context.env,
+        disk: &DirCache::default(),
+    };
+    let reading = Reading::of(event, &scene);
+    let early = reading.exit_by_text(event).or_else(|| {
+        let exit = reading.exit_by_place(&context.project, context.env, &context.cwd);
+        exit.break_value()
+    });
+    early.unwrap_or(if claims.is_empty() {
+        Exit::Claims
+    } else {
+        Exit::Rules
+    })
 }
 
 /// What a call is about.
 fn subject<'e>(event: &'e Event<'_>) -> Option<&'e str> {
     let input = &event.input;
-    let texts = [&input.file_path, &input.notebook_path, &input.command];
-    let mut texts = texts.into_iter().chain([&event.tool_name]);
-    texts.find_map(Text::get)
+    let texts = [
+        &input.file_path,
+        &input.notebook_path,
+        &input.command,
+        &event.tool_name,
+    ];
+    texts.into_iter().find_map(Text::get)
 }

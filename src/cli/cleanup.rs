@@ -1,13 +1,17 @@
 //! `cleanup`: moves what does not belong into the archive, any time.
 
+use std::cell::RefCell;
+
 use anyhow::{Result, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::archiving::{self, Choice, Effect, Job};
+use super::archiving::{self, Choice, Fate, Job, RunMode};
 use super::{Answer, CliContext, number};
+use crate::base::git::TrackedFiles;
+use crate::base::git_index::Tracked;
 use crate::contract::table::Bucket;
 use crate::project::entries::Entry;
-use crate::store::archive::Kind;
+use crate::store::archive::SnapshotKind;
 use crate::systems::system::{self, Retention};
 
 #[derive(Debug, clap::Args)]
@@ -35,32 +39,36 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
         bail!("`cleanup` does not apply to {system}: its files are a program's own");
     }
     let effect = args.choice.effect();
-    if effect == Effect::Apply && !context.rules.problems.is_empty() {
+    if effect == RunMode::Apply && !context.rules.problems.is_empty() {
         bail!(
             "nothing was archived: names that the broken settings file adds would count as strays; \
              mend it first"
         );
     }
+    let git = RefCell::new(TrackedFiles::default());
     let job = Job {
-        kind: Kind::Cleanup,
+        kind: SnapshotKind::Cleanup,
         effect,
+        extent: args.choice.extent(),
         applies_to: &may_clean,
-        reasons: &|site, entries| {
+        fates: &|site, entries| {
             let never_stale = site.governed.system.info().never_stale;
-            let reason = |entry| reason(entry, args.stale_days, never_stale, context.now);
-            Ok(entries.iter().map(reason).collect())
+            let fate =
+                |entry: &Entry<'_>| match fate(entry, args.stale_days, never_stale, context.now) {
+                    Fate::Archived(_) if git.borrow_mut().find(&entry.path) != Tracked::No => {
+                        Fate::Left("tracked")
+                    }
+                    fate => fate,
+                };
+            Ok(entries.iter().map(fate).collect())
         },
     };
-    archiving::run(&job, context)
+    Ok(archiving::run(&job, context)?.answer())
 }
 
-fn reason(
-    entry: &Entry<'_>,
-    stale_days: u32,
-    never_stale: bool,
-    now: DateTime<Utc>,
-) -> Option<String> {
-    match entry.bucket {
+fn fate(entry: &Entry<'_>, stale_days: u32, never_stale: bool, now: DateTime<Utc>) -> Fate {
+    let reason = match entry.bucket {
+        Bucket::Ignored => return Fate::Left(Bucket::Ignored.as_str()),
         Bucket::AdHoc => Some("ad_hoc".to_owned()),
         Bucket::Ephemeral => is_leftover(entry, now).then(|| "ephemeral".to_owned()),
         Bucket::PatternAllowed if never_stale => None,
@@ -69,10 +77,11 @@ fn reason(
             is_stale.then(|| format!("stale_pattern_allowed (>{stale_days}d)"))
         }
         Bucket::Canonical => None,
-    }
+    };
+    Fate::archived_if(reason)
 }
 
-/// Whether a temporary file belongs to nobody. A writer at work makes one and
+/// Whether no one needs a temporary file any more. A writer at work makes one and
 /// renames it a moment later. A time from the future says nothing, except that
 /// this run may have waited for a lock since it looked at the clock.
 pub(super) fn is_leftover(entry: &Entry<'_>, now: DateTime<Utc>) -> bool {

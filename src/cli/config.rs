@@ -1,18 +1,25 @@
 //! `config`: the settings in force, each with the file it comes from.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::origin::no_person;
 use super::output::{Page, Paint, Show, writeln};
 use super::{Answer, CliContext};
+use crate::base::path;
 use crate::formats::yaml;
-use crate::settings::load::text_or_lost_link;
+use crate::project::accepted::{self, Accepted};
+use crate::project::roots::Project;
+use crate::settings::load::Layers;
+use crate::settings::merge::Resolved;
+use crate::settings::model::Settings;
+use crate::store::lock::{IN_COMMAND, with_lock};
 
 #[derive(Serialize)]
-struct Document {
+struct SettingsList {
     settings: Vec<Setting>,
     files: Vec<SettingsFile>,
 }
@@ -36,52 +43,137 @@ struct SettingsFile {
 enum FileState {
     InForce,
     Missing,
-    /// It has an error, which is told on stderr.
+    /// It has an error, which is reported on stderr.
     Ignored,
+    /// A call may have changed it: the former content is in force.
+    Held,
 }
 
-pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
-    let mut settings = defaults(context);
-    let mut files = Vec::new();
-    for (_, path) in context.project.settings_files(context.env) {
-        let (state, keys) = read(&path, context);
-        for (key, value) in keys {
-            let overruled = format!("`{key}` in `{path}` ");
-            if context
-                .rules
-                .overruled
-                .iter()
-                .any(|o| o.starts_with(&overruled))
-            {
-                continue;
-            }
-            match settings
-                .get_mut(&key)
-                .filter(|_| !key.starts_with("systems."))
-            {
-                // The value that holds is known: files are merged by more rules than this.
-                Some(setting) => setting.1 = Some(path.clone()),
-                None => {
-                    settings.insert(key, (value, Some(path.clone())));
-                }
-            }
-        }
-        files.push(SettingsFile { path, state });
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Put in force what a call may have changed, and take logs as they are; at a terminal only
+    Accept,
+}
+
+pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
+    match args.action {
+        None => show(context),
+        Some(Action::Accept) => accept(context),
     }
-    let settings = settings.into_iter();
-    let settings = settings.map(|(key, (value, file))| Setting { key, value, file });
-    let document = Document {
-        settings: settings.collect(),
-        files,
+}
+
+/// The answer to `config accept`.
+#[derive(Serialize)]
+struct AcceptedFiles {
+    ok: bool,
+    accepted: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+fn accept(context: &CliContext<'_>) -> Result<Answer> {
+    let project = &context.project;
+    let note = no_person(context)
+        .map(|why| format!("only a person at a terminal can accept settings and logs: {why}"));
+    let mut accepted = Vec::new();
+    if note.is_none() {
+        accepted.extend(accepted::accept(project)?);
+        accepted.extend(accept_logs(project)?);
+    }
+    let document = AcceptedFiles {
+        ok: note.is_none(),
+        accepted,
+        note,
+    };
+    context.show(&document)
+}
+
+/// Takes the logs as they are for ours.
+fn accept_logs(project: &Project) -> Result<Vec<String>> {
+    let folder = project.own_folder();
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let accepted = with_lock(folder, IN_COMMAND, |locked| project.logs().accept(locked))
+        .context("could not take the logs as they are")?;
+    Ok(accepted.iter().map(|log| path::from_os(log)).collect())
+}
+
+impl Show for AcceptedFiles {
+    fn text(&self, page: &mut Page<'_>) {
+        for path in &self.accepted {
+            writeln!(page, "in force: {}", page.paint.dim(path));
+        }
+        if let Some(note) = &self.note {
+            writeln!(page, "{note}");
+        } else if self.accepted.is_empty() {
+            writeln!(
+                page,
+                "nothing to accept: all settings are in force, and the logs are as they were written"
+            );
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::yes_if(self.ok)
+    }
+}
+
+fn show(context: &CliContext<'_>) -> Result<Answer> {
+    let rules = context.rules;
+    let layers = context.project.layers_of_commands(context.env);
+    let mut settings: Vec<Setting> = general(&rules.settings)
+        .into_iter()
+        .map(|(key, value)| Setting {
+            key: key.to_owned(),
+            value,
+            file: rules.origins.get(key).cloned(),
+        })
+        .chain(of_systems(rules, &layers))
+        .collect();
+    settings.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+    let files = context.project.settings_files(context.env).into_iter();
+    let document = SettingsList {
+        settings,
+        files: files
+            .map(|(_, path)| SettingsFile {
+                state: state(&path, &layers, context),
+                path,
+            })
+            .collect(),
     };
     context.show(&document)?;
-    Ok(Answer::yes_if(context.rules.problems.is_empty()))
+    Ok(Answer::yes_if(
+        rules.problems.is_empty() && rules.contract_errors().is_none(),
+    ))
+}
+
+fn state(path: &str, layers: &Layers, context: &CliContext<'_>) -> FileState {
+    let rules = context.rules;
+    let mut held = Accepted::of(&context.project).held();
+    let mut left_out = rules.left_out.iter();
+    if held.any(|held| held == path) {
+        FileState::Held
+    } else if rules.ignored.iter().any(|ignored| ignored == path)
+        || left_out.any(|what| what.path == path && what.system.is_none())
+    {
+        FileState::Ignored
+    } else if layers.text_of(path).is_some() {
+        FileState::InForce
+    } else {
+        FileState::Missing
+    }
 }
 
 /// The keys that always have a value.
-fn defaults(context: &CliContext<'_>) -> BTreeMap<String, (Value, Option<String>)> {
-    let settings = &context.rules.settings;
-    let values = [
+fn general(settings: &Settings) -> [(&'static str, Value); 11] {
+    [
         ("mode", json!(settings.mode)),
         ("completion", json!(settings.completion)),
         ("dispatch", json!(settings.dispatch)),
@@ -92,67 +184,57 @@ fn defaults(context: &CliContext<'_>) -> BTreeMap<String, (Value, Option<String>
         ("archive.runs", json!(settings.archive_runs)),
         ("log.max_bytes", json!(settings.log_max_bytes)),
         ("on_error", json!(settings.on_error)),
-    ];
-    let values = values.into_iter();
-    values
-        .map(|(key, value)| (key.to_owned(), (value, None)))
-        .collect()
+        ("strict", json!(settings.strict)),
+    ]
 }
 
-/// The keys of a file, with dots where they nest: `systems.devt.extra_names`.
-fn read(path: &str, context: &CliContext<'_>) -> (FileState, Vec<(String, Value)>) {
-    let text = match text_or_lost_link(path) {
-        Ok(None) => return (FileState::Missing, Vec::new()),
-        text => text.ok().flatten(),
-    };
-    let is_ignored = |problem: &String| problem.starts_with(&format!("`{path}` "));
-    let value = text.and_then(|text| yaml::parse_as::<Value>(&text).ok());
-    let rules = &context.rules;
-    if rules.problems.iter().chain(&rules.left_out).any(is_ignored) {
-        return (FileState::Ignored, Vec::new());
-    }
-    let mut keys = Vec::new();
-    flatten("", value.unwrap_or_default(), 0, &mut keys);
-    (FileState::InForce, keys)
-}
-
-/// No key of the settings lies deeper than `systems.ID.KEY`.
-const DEEPEST: u8 = 3;
-
-fn flatten(above: &str, value: Value, depth: u8, keys: &mut Vec<(String, Value)>) {
-    match value {
-        Value::Object(map) if depth < DEEPEST => {
-            for (key, value) in map {
-                let key = match above {
-                    "" => key,
-                    above => format!("{above}.{key}"),
-                };
-                flatten(&key, value, depth + 1, keys);
-            }
+/// The keys of systems that are in force, as their files have them.
+fn of_systems(rules: &Resolved, layers: &Layers) -> Vec<Setting> {
+    let mut parsed: HashMap<&str, Value> = HashMap::new();
+    let mut found = Vec::new();
+    for (key, file) in &rules.origins {
+        let Some((id, name)) = (key.strip_prefix("systems.")).and_then(|key| key.split_once('.'))
+        else {
+            continue;
+        };
+        if !rules.settings.has_system(id) {
+            continue;
         }
-        Value::Null => {}
-        value => keys.push((above.to_owned(), value)),
+        let document = parsed.entry(file).or_insert_with(|| {
+            let text = layers.text_of(file).unwrap_or_default();
+            yaml::parse_as(text).unwrap_or_default()
+        });
+        found.push(Setting {
+            key: key.clone(),
+            value: document["systems"][id][name].clone(),
+            file: Some(file.clone()),
+        });
     }
+    found
 }
 
-impl Show for Document {
+impl Show for SettingsList {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         let rows = self.settings.iter().map(|Setting { key, value, file }| {
-            let value = value.as_str().map_or(value.to_string(), str::to_owned);
-            let file = paint.dim(file.as_deref().unwrap_or("default"));
-            [Paint::plain(key), Paint::plain(&value), file]
+            let shown = value.as_str().map_or(value.to_string(), str::to_owned);
+            let origin = file.as_deref().map(|file| page.context.below_root(file));
+            let origin = paint.dim(origin.unwrap_or("default")).path();
+            [origin, Paint::plain(key), Paint::plain(&shown)]
         });
-        page.rows(&rows.collect::<Vec<_>>());
+        page.table(&rows.collect::<Vec<_>>(), &[2, 0, 1]);
         writeln!(page);
         let rows = self.files.iter().map(|file| {
             let state = match file.state {
                 FileState::InForce => "in force",
                 FileState::Missing => "missing",
                 FileState::Ignored => "ignored",
+                FileState::Held => {
+                    "held: the former content is in force until `statewarden config accept`"
+                }
             };
-            [Paint::plain(state), paint.dim(&file.path)]
+            [Paint::plain(state), paint.dim(&file.path).path()]
         });
-        page.rows(&rows.collect::<Vec<_>>());
+        page.table(&rows.collect::<Vec<_>>(), &[1]);
     }
 }

@@ -1,4 +1,4 @@
-//! What every command gets: where it stands, what holds there, how it prints.
+//! What every command gets: the directory, the rules that apply there, and how to print.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -7,18 +7,22 @@ use anyhow::Result;
 use chrono::{DateTime, Utc};
 
 use super::Answer;
+use super::origin::Origin;
 use super::output::{Page, Paint, Show};
 use crate::base::clock::Now;
 use crate::base::env::Env;
 use crate::base::path;
+use crate::formats::json;
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::project::sites::{self, Site};
+use crate::recorder::calls::Caller;
 use crate::recorder::mediate::{self, Recorder};
 use crate::settings::merge::Resolved;
 use crate::store::lock::IN_COMMAND;
 use crate::systems::declared::DeclaredSystem;
+use crate::systems::system::System;
 
 /// What every command gets.
 pub(crate) struct CliContext<'a> {
@@ -28,7 +32,7 @@ pub(crate) struct CliContext<'a> {
     pub(crate) given_project: Option<&'a str>,
     pub(crate) cwd: String,
     pub(crate) rules: &'a Resolved,
-    pub(crate) declared: &'a [DeclaredSystem<'a>],
+    pub(crate) declared: &'a [Box<dyn System + 'a>],
     /// Every system that is on, whatever `--system` says.
     pub(crate) registry: Registry<'a>,
     /// What `--system` said.
@@ -67,7 +71,7 @@ impl CliContext<'_> {
         path::absolute(&self.cwd, written, self.env.home.as_deref())
     }
 
-    /// A path of the project as a person wrote it: from where one stands or, where that
+    /// A path of the project as a person wrote it: from the current directory or, where that
     /// leads out of a project that `--project` names, from that project.
     pub(crate) fn in_project(&self, written: &str) -> String {
         let path = self.absolute(written);
@@ -77,10 +81,19 @@ impl CliContext<'_> {
         path::absolute(&self.here(), written, self.env.home.as_deref())
     }
 
-    /// The directory that `--project` names, wherever one stands; else where one stands.
+    /// The directory that `--project` names, else the current directory.
     pub(crate) fn here(&self) -> String {
         let given = self.given_project;
         given.map_or(self.cwd.clone(), |dir| path::absolute(&self.cwd, dir, None))
+    }
+
+    /// A path as it is shown: of one in the project the part below its root.
+    pub(crate) fn below_root<'p>(&self, path: &'p str) -> &'p str {
+        match self.project.main.relative(path) {
+            Some("") => ".",
+            Some(below) => below,
+            None => path,
+        }
     }
 
     /// The sentence of every verb that finds nothing to work on.
@@ -90,9 +103,10 @@ impl CliContext<'_> {
 
     /// What a list says that is empty: the same sentence where it could hold nothing.
     pub(crate) fn empty(&self, said: &str) -> String {
-        match sites::all(&self.project, &self.registry).is_empty() {
-            true => self.without_sites(),
-            false => said.to_owned(),
+        if sites::all(&self.project, &self.registry).is_empty() {
+            self.without_sites()
+        } else {
+            said.to_owned()
         }
     }
 
@@ -101,9 +115,17 @@ impl CliContext<'_> {
         mediate::dir(&self.project)
     }
 
-    /// Runs what changes state files, so that the recorder knows whose the changes are.
+    /// Runs what changes state files, so that the recorder knows whose the changes are: those of
+    /// the agent whose call runs the verb, else this program's.
     pub(super) fn own_writes<T>(&self, verb: &str, write: &mut dyn FnMut() -> T) -> T {
-        Recorder::of(&self.world()).own_writes(verb, IN_COMMAND, write)
+        let by = match Origin::of(self).caller(&self.project) {
+            Some(agent) => Caller {
+                tool: verb.to_owned(),
+                ..agent
+            },
+            None => Caller::ourselves(verb),
+        };
+        Recorder::of(&self.world()).own_writes(&by, IN_COMMAND, write)
     }
 
     /// What the hook would find here.
@@ -120,14 +142,16 @@ impl CliContext<'_> {
 
     /// The sites of one system, whatever `--system` says.
     pub(crate) fn sites_of(&self, id: &str) -> Vec<Site<'_>> {
-        let sites = sites::all(&self.project, &self.registry).into_iter();
-        sites.filter(|site| site.governed.id() == id).collect()
+        let all = sites::all(&self.project, &self.registry);
+        all.into_iter()
+            .filter(|site| site.governed.id() == id)
+            .collect()
     }
 
     /// Prints what a verb found.
     pub(crate) fn show(&self, found: &impl Show) -> Result<Answer> {
         let text = match self.format {
-            Format::Json => serde_json::to_string_pretty(found)? + "\n",
+            Format::Json => json::printable(serde_json::to_string_pretty(found)?) + "\n",
             Format::Text => {
                 let mut page = Page::new(self);
                 found.text(&mut page);

@@ -5,30 +5,30 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Subcommand;
 
-use super::change::{self, Change};
+use super::change::{self, AppliedChange};
 use super::flow::SYSTEM;
 use super::{Answer, CliContext, prose};
 use crate::store::replace::copy_to_free;
 use crate::systems::agent_flow::deep_dive::{self, Origin, Part, Stage};
 use crate::systems::agent_flow::state::FileKind;
-use crate::systems::workflow::StateChange;
+use crate::systems::gate_record::GateRecord;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    step: Step,
+    step: DeepDiveStep,
 }
 
 #[derive(Debug, Subcommand)]
-enum Step {
+enum DeepDiveStep {
     /// Start a deep dive
-    Init(Init),
+    Init(DeepDiveInit),
     /// Write sections of the context; what is not given stays
     Compile(Compile),
 }
 
 #[derive(Debug, clap::Args)]
-struct Init {
+struct DeepDiveInit {
     /// What is explored
     #[arg(long, value_name = "SCOPE", default_value = "full", value_parser = ["full", "focused"])]
     scope: String,
@@ -80,22 +80,25 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let is_new = !file.exists();
     let written = change::locked(&dir, SYSTEM, |_| {
         let text = match &args.step {
-            Step::Init(args) => init(args, &file, context)?,
-            Step::Compile(args) => compile(args, &file, context)?,
+            DeepDiveStep::Init(args) => init(args, &file, context)?,
+            DeepDiveStep::Compile(args) => compile(args, &file, context)?,
         };
         change::replace(&file, &text)?;
-        Ok(StateChange::from_text(text))
+        Ok(GateRecord {
+            text,
+            ..GateRecord::default()
+        })
     })?;
-    let mut change = Change::new(context, &file, &Ok(written));
+    let mut change = AppliedChange::new(context, &file, &Ok(written));
     if is_new {
         change = change.for_new_file();
     }
     context.show(&change)
 }
 
-fn init(args: &Init, file: &Path, context: &CliContext<'_>) -> Result<String> {
-    let focus = args.focus_path.as_deref().map(str::trim);
-    let focus = focus.filter(|path| !path.is_empty());
+fn init(args: &DeepDiveInit, file: &Path, context: &CliContext<'_>) -> Result<String> {
+    let given = args.focus_path.as_deref().map(str::trim);
+    let focus = given.filter(|path| !path.is_empty());
     if (args.scope == "focused") != focus.is_some() {
         bail!("`--scope focused` and `--focus-path PATH` go together; pass both or none");
     }
@@ -146,8 +149,8 @@ fn compile(args: &Compile, file: &Path, context: &CliContext<'_>) -> Result<Stri
         (Part::QuickReference, &args.quick_reference),
         (Part::AgentNotes, &args.agent_notes),
     ];
-    let texts = texts.iter();
-    let texts: Vec<_> = texts
+    let given: Vec<_> = texts
+        .iter()
         .filter_map(|(part, text)| Some((*part, text.as_deref()?)))
         .collect();
     let stage = if args.mark_complete {
@@ -155,6 +158,6 @@ fn compile(args: &Compile, file: &Path, context: &CliContext<'_>) -> Result<Stri
     } else {
         Stage::InProgress
     };
-    deep_dive::compile(&text, &texts, stage, context.now)
+    deep_dive::compile(&text, &given, stage, context.now)
         .map_err(|why| anyhow!("`{}`: {why}", file.display()))
 }

@@ -1,17 +1,17 @@
 //! `denies`: the morning after. Reads the logs as streams; what it holds in
 //! memory is what it prints.
 
-mod export;
 pub(in crate::cli) mod filter;
-mod follow;
 mod list;
 mod report;
+pub(in crate::cli) mod rows;
 mod stats;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use filter::{Counts, Decision, Filter, Query};
+use anyhow::Result;
+use filter::{Counts, Filter, LoggedDecision, Query};
 
 use super::output::{Page, writeln};
 use super::{Answer, CliContext, Format};
@@ -41,38 +41,34 @@ enum Verb {
     Stats(stats::Args),
     /// One self-contained HTML page: timeline, loops, recoveries, every record
     Report(report::Args),
-    /// The records for other tools
-    Export(export::Args),
-    /// Print new records as they are logged, until interrupted
-    Follow,
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let verb = args.verb.as_ref().unwrap_or(&Verb::List);
     let default = match verb {
-        Verb::Report(_) => Decision::All,
-        _ => Decision::Deny,
+        Verb::Report(_) => LoggedDecision::All,
+        _ => LoggedDecision::Deny,
     };
     let query = args.filter.resolve(default, context);
     match verb {
-        Verb::List => list::run(query, args.verbose, context),
+        Verb::List => {
+            let detail = if args.verbose {
+                list::Detail::Verbose
+            } else {
+                list::Detail::Line
+            };
+            list::run(query, detail, context)
+        }
         Verb::Show(show) => list::show(show, context),
         Verb::Stats(stats) => stats::run(stats, query, context),
         Verb::Report(report) => report::run(report, &query, context),
-        Verb::Export(export) => export::run(export, &query, context),
-        Verb::Follow if query.reach == Reach::All || query.limit.is_some() => {
-            bail!(
-                "`denies follow` prints what comes: `--all` and `--limit` have no meaning with it"
-            )
-        }
-        Verb::Follow => follow::run(&query, context).map(|()| Answer::Yes),
     }
 }
 
 /// Says that there is no such record, or none that the filter lets through; and where
 /// there are no others either, whether the hook ran at all.
 fn say_none(query: &Query, read: &LogCounts, page: &mut Page<'_>) {
-    let (noun, words) = (query.decision.noun(), query.in_words());
+    let (noun, words) = (query.decision.noun(), query.in_words(&page.local_time));
     let others = others(query, &read.counts);
     if !words.is_empty() {
         return writeln!(page, "no {noun} matches ({words}){others}");
@@ -95,29 +91,44 @@ fn others(query: &Query, counts: &Counts) -> String {
 }
 
 /// The deny logs of the project: one for each devt site, one for the rest.
-///
-/// The site at the root is one of them before it is there, for who waits for it.
-fn deny_logs(context: &CliContext<'_>) -> Vec<LogFile> {
-    let mut dirs = vec![PathBuf::from(context.project.main.path(".devt/state"))];
+pub(super) fn deny_logs(context: &CliContext<'_>) -> Vec<LogFile> {
     let sites = context.sites_of(devt::ID);
-    dirs.extend(sites.iter().map(|site| PathBuf::from(site.dir())));
+    let mut dirs: Vec<_> = sites.iter().map(|site| PathBuf::from(site.dir())).collect();
     dirs.sort_unstable();
     dirs.dedup();
-    let devt = dirs.iter().map(|dir| Logs::devt(dir));
-    devt.chain([context.project.logs().denies()]).collect()
+    let of_sites = dirs.iter().map(|dir| Logs::devt(dir));
+    of_sites.chain([context.project.logs().denies()]).collect()
 }
 
 /// Every log, and whether it is one that holds what is wanted.
 fn logs(query: &Query, context: &CliContext<'_>) -> Vec<(LogFile, bool)> {
-    let of_denials = query.decision.includes(Decision::Deny);
+    let of_denials = query.decision.includes(LoggedDecision::Deny);
     let mut logs: Vec<_> = (deny_logs(context).into_iter())
         .map(|log| (log, of_denials))
         .collect();
     logs.push((
         context.project.logs().events(),
-        query.decision != Decision::Deny,
+        query.decision != LoggedDecision::Deny,
     ));
     logs
+}
+
+/// When denials were recovered from, by their ids. An unreadable log of events hides
+/// recoveries, not denials.
+pub(super) fn recoveries(context: &CliContext<'_>) -> HashMap<String, String> {
+    read::recoveries(&context.project.logs().events()).unwrap_or_else(|error| {
+        warn::warn(&format!("{error:#}"));
+        HashMap::new()
+    })
+}
+
+/// Whether the name to use instead resembles the denied one; a contract's fallback does not.
+fn is_slip(system: &str, suggestion: &str, context: &CliContext<'_>) -> bool {
+    let fallback = context
+        .registry
+        .get(system)
+        .and_then(|known| known.contract.fallback);
+    !suggestion.is_empty() && Some(suggestion) != fallback
 }
 
 /// What all logs together hold.
@@ -127,19 +138,19 @@ struct LogCounts {
     heartbeats: u64,
 }
 
-/// Hands the wanted records to `take`, log by log, with their lines. Tells people on
-/// stderr where older ones are left out.
+/// Hands the wanted records to `take`, log by log, with their lines. Says on stderr where
+/// older ones are left out.
 fn each_record(
     query: &Query,
     context: &CliContext<'_>,
     take: &mut dyn FnMut(&Entry<'_>, &str),
 ) -> Result<LogCounts> {
     let mut found = LogCounts::default();
-    let mut tell = query.reach == Reach::Newest && context.format == Format::Text;
+    let mut warns = query.reach == Reach::Newest && context.format == Format::Text;
     for (log, is_wanted) in logs(query, context) {
-        if tell && is_wanted && !log.generations().is_empty() {
+        if warns && is_wanted && !log.generations().is_empty() {
             warn::warn("older records are in rotated logs; `--all` counts them as well");
-            tell = false;
+            warns = false;
         }
         let read = read::entries(&log, query.reach, &mut |entry, line| {
             found.heartbeats += u64::from(entry.decision == "heartbeat");

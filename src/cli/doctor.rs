@@ -4,6 +4,8 @@ mod client;
 mod disk;
 mod process;
 mod program;
+mod recorder;
+mod strict;
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::global::{SwitchedOff, known_ids};
+use super::guarded::Guarded;
 use super::install::Place;
 use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
@@ -20,15 +23,35 @@ use crate::contract::denial::Mode;
 use crate::contract::edition::InForce;
 use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::SiteRuns;
+use crate::log::append::Logs;
 use crate::project::registry::mode_of;
-use crate::project::sites::{self, Site};
+use crate::project::roots::Project;
+use crate::project::settings::MAX_CONTRACTS;
+use crate::project::sites;
+use crate::recorder::health::Health;
 use crate::settings::merge::Resolved;
 use crate::systems::devt;
+use crate::systems::workflow::{UnreadableState, Workflow};
+
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Args {
+    /// Also run a program that the project's settings name and that is not this one
+    #[arg(long)]
+    run: bool,
+}
+
+/// Which of the programs that are wired may be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MayRun {
+    /// This one, and those that the person's own settings name: a project may be a stranger's.
+    Known,
+    All,
+}
 
 /// What the examination starts from.
 pub struct Subject<'a> {
     pub place: &'a Place,
-    /// Where one stands, if that is below the project's directory.
+    /// The current directory, if that is below the project's.
     pub below: Option<&'a str>,
     pub settings: &'a Resolved,
     /// The systems that the settings switch off.
@@ -37,6 +60,18 @@ pub struct Subject<'a> {
     pub sites: &'a [PathBuf],
     /// The state files of runs that are active.
     pub runs: &'a [PathBuf],
+    /// Why a state file cannot be read, a sentence each.
+    pub unreadable: &'a [UnreadableState],
+    pub guarded: Guarded,
+    /// The program's own logs, and what was written into them.
+    pub logs: Logs,
+    /// What the recorder cannot do.
+    pub recorder: Health,
+    pub may_run: MayRun,
+    /// What strict mode has to keep; `None` where it is off.
+    pub strict: Option<Vec<PathBuf>>,
+    /// How many contract files are more than are read.
+    pub n_surplus_contracts: usize,
     /// Where the project for the live test is made, the system's temporary directory.
     pub temp: PathBuf,
     pub now: DateTime<Utc>,
@@ -92,47 +127,105 @@ impl Finding {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Examination {
     findings: Vec<Finding>,
+    /// The text names paths below it without it.
+    #[serde(skip)]
+    project: PathBuf,
 }
 
-pub(crate) fn run(place: &Place, context: &CliContext<'_>) -> Result<Answer> {
-    let sites = sites::find(&context.project, &context.registry);
-    let runs = active_runs(&sites, context);
+pub(crate) fn run(args: Args, place: &Place, context: &CliContext<'_>) -> Result<Answer> {
+    let (project, registry) = (&context.project, &context.registry);
+    let sites = sites::find(project, registry);
+    let held = SiteRuns::of(&sites, registry, &GateLog::read(project, 0));
+    let runs = active_runs(held.readable, project);
     let dirs: Vec<_> = sites.iter().map(|site| PathBuf::from(site.dir())).collect();
-    let roots = [Some(&place.project), place.work_tree.as_ref()];
-    let is_root = |dir: &str| roots.contains(&Some(&PathBuf::from(dir)));
-    let is_named = context.given_project.is_some() || context.env.project_dir.is_some();
     let findings = examine(&Subject {
         place,
-        below: Some(context.cwd.as_str()).filter(|dir| !is_named && !is_root(dir)),
+        below: below(place, context),
         settings: context.rules,
         switched_off: &context.all_switched_off(),
         sites: &dirs,
         runs: &runs,
+        unreadable: &held.problems,
+        guarded: Guarded::of(&sites, project, registry),
+        logs: project.logs(),
+        recorder: Health::of(project.memory(), &sites, registry),
+        strict: (context.rules.settings.strict).then(|| strict::places(&context.world(), &sites)),
+        may_run: if args.run { MayRun::All } else { MayRun::Known },
+        n_surplus_contracts: project.n_surplus_contracts(),
         temp: std::env::temp_dir(),
         now: context.now,
     });
-    context.show(&Document { findings })
+    context.show(&Examination {
+        findings,
+        project: place.project.clone(),
+    })
+}
+
+/// The current directory, where it is neither a root nor in a project that was named.
+fn below<'c>(place: &Place, context: &'c CliContext<'_>) -> Option<&'c str> {
+    let cwd = Path::new(&context.cwd);
+    let is_root = cwd == place.project || place.work_tree.as_deref() == Some(cwd);
+    let is_named = context.given_project.is_some() || context.env.project_dir.is_some();
+    (!is_root && !is_named).then_some(&context.cwd)
 }
 
 /// The state files of active runs. What is derived from files that people edit
 /// has no time of its own.
-fn active_runs(sites: &[Site<'_>], context: &CliContext<'_>) -> Vec<PathBuf> {
-    let runs = SiteRuns::of(sites, &GateLog::read(&context.project, 0))
-        .readable
-        .into_iter();
-    let active = runs.filter(|run| run.active && run.updated_at.is_some());
-    let main = Path::new(&context.project.main.dir);
-    active.map(|run| main.join(run.file)).collect()
+fn active_runs(runs: Vec<Workflow>, project: &Project) -> Vec<PathBuf> {
+    let stored = runs
+        .into_iter()
+        .filter(|run| run.active && run.updated_at.is_some());
+    stored
+        .map(|run| Path::new(&project.main.dir).join(run.file))
+        .collect()
 }
 
-/// All findings, in the order in which a person would look.
+/// Finds the answers to a question.
+type Probe = fn(&Subject<'_>) -> Vec<Finding>;
+
+/// The questions in the order in which a person would ask them.
+const QUESTIONS: [Probe; 7] = [
+    // Which program is wired, and does it do its work?
+    program::examine,
+    // What do the settings say?
+    check_settings,
+    // What is guarded, and can it be read?
+    check_state,
+    // Are logs, locks and folders as they should be?
+    disk::examine,
+    // Does the recorder see and keep all of it?
+    recorder::examine,
+    // Did sessions run the hook?
+    client::examine,
+    // Is strict mode in force?
+    strict::examine,
+];
+
+/// All findings.
 pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let mut findings = program::examine(subject);
-    findings.extend(check_settings(subject));
-    findings.extend(disk::examine(subject));
-    findings.extend(client::examine(subject));
+    let answers = QUESTIONS.iter().map(|probe| probe(subject));
+    answers.flatten().collect()
+}
+
+fn check_state(subject: &Subject<'_>) -> Vec<Finding> {
+    let guarded = &subject.guarded;
+    let mut findings = match guarded {
+        Guarded::Sites(_) => vec![Finding::info("guarded", guarded.to_string())],
+        Guarded::NothingYet { .. } => {
+            let fix = "nothing to do: the first file that a workflow makes there is guarded; \
+                       `statewarden help contract` says how to declare directories of your own";
+            let what = guarded.to_string();
+            vec![Finding::new("guarded", Level::Info, what, fix)]
+        }
+        // The settings have a finding of their own.
+        Guarded::Off => Vec::new(),
+    };
+    for problem in subject.unreadable {
+        let fix = "repair the file, or bring an earlier content back: `statewarden log` lists them";
+        findings.push(Finding::warning("state-file", problem.to_string(), fix));
+    }
     findings
 }
 
@@ -148,9 +241,15 @@ fn check_settings(subject: &Subject<'_>) -> Vec<Finding> {
         let fix = "correct the file; until then all of it is ignored";
         findings.push(Finding::warning("settings", problem, fix));
     }
+    if subject.n_surplus_contracts > 0 {
+        let n = subject.n_surplus_contracts;
+        let what = format!("only the first {MAX_CONTRACTS} contract files are read, {n} are not");
+        let fix = "put the systems of several files of `.claude/statewarden.d/` into one";
+        findings.push(Finding::warning("left-out", what, fix));
+    }
     for what in &resolved.left_out {
         let fix = "correct it there; until then it is ignored";
-        findings.push(Finding::warning("left-out", what, fix));
+        findings.push(Finding::warning("left-out", &what.what, fix));
     }
     for key in &resolved.overruled {
         findings.push(Finding::info("overruled", key));
@@ -176,9 +275,15 @@ fn check_settings(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-impl Show for Document {
+/// Where the texts of the findings begin.
+const COLUMN: usize = 26;
+
+impl Show for Examination {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
+        let project = self.project.display();
+        writeln!(page, "{}", paint.dim(&format!("in {project}")));
+        let below = format!("`{project}/");
         for finding in &self.findings {
             let mark = match finding.level {
                 Level::Info if finding.fix.is_empty() => paint.green("ok"),
@@ -186,9 +291,10 @@ impl Show for Document {
                 Level::Warning => paint.red("warning"),
                 Level::Error => paint.red("error"),
             };
-            writeln!(page, "{mark:<8} {:<16} {}", finding.id, finding.what);
+            let what = finding.what.replace(&below, "`");
+            page.hanging(format_args!("{mark:<8} {:<16} ", finding.id), COLUMN, &what);
             if !finding.fix.is_empty() {
-                writeln!(page, "{:<25} {}", "", finding.fix);
+                page.hanging(format_args!("{:COLUMN$}", ""), COLUMN, &finding.fix);
             }
         }
         match (self.count(Level::Error), self.count(Level::Warning)) {
@@ -206,7 +312,7 @@ impl Show for Document {
     }
 }
 
-impl Document {
+impl Examination {
     fn count(&self, level: Level) -> usize {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.level == level).count()

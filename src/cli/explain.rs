@@ -1,4 +1,4 @@
-//! `explain`: where a path stands, as a short story.
+//! `explain`: which rule applies to a path.
 
 use anyhow::Result;
 use clap::ValueHint;
@@ -58,6 +58,9 @@ struct Explanation {
     /// The same, as logs call it.
     rule: Option<&'static str>,
     reason: Option<String>,
+    /// The reason without the commands that tell more: this is where they lead.
+    #[serde(skip)]
+    reason_alone: Option<String>,
     nearest: Vec<String>,
     /// Who would write.
     #[serde(skip)]
@@ -75,8 +78,8 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
         targets: &targets,
         exists,
     };
-    let decision = decision::decide(&claims, &call, &|_| Ok(None))?;
-    let mut story = explain_claim(&targets[0].path, claims.first(), &decision);
+    let decided = decision::decide(&claims, &call, &|_| Ok(None))?;
+    let mut story = explain_claim(&targets[0].path, claims.first(), &decided);
     story.actor = actor.to_string();
     if story.system.is_none() {
         let all = context.complete_registry();
@@ -97,6 +100,7 @@ fn explain_claim(path: &str, claim: Option<&Claim<'_>>, decision: &Decision) -> 
         code: denial.map(|denial| denial.code.as_str()),
         rule: denial.map(|denial| denial.code.as_str()),
         reason: denial.map(|denial| message::reason(std::slice::from_ref(denial), &[])),
+        reason_alone: denial.map(message::reason_alone),
         nearest: denial
             .and_then(|denial| denial.suggestion.clone())
             .into_iter()
@@ -126,6 +130,7 @@ fn place(story: &mut Explanation, claim: &Claim<'_>) {
     };
     story.site_kind = Some(match governed.site_kind(&view) {
         DirKind::Closed => "closed",
+        DirKind::Near => "near",
         DirKind::Open | DirKind::Program => "open",
     });
     story.edition = governed.edition_in_force().map(|in_force| in_force.edition);
@@ -181,7 +186,8 @@ pub(super) fn owner(writer: &Writer<'_>) -> String {
 impl Show for Explanation {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
-        writeln!(page, "{}", paint.bold(&self.path));
+        let shown = page.context.below_root(&self.path);
+        writeln!(page, "{}", paint.bold(shown));
         let Some(system) = &self.system else {
             let root = &page.context.project.main.dir;
             return writeln!(
@@ -189,12 +195,13 @@ impl Show for Explanation {
                 "  not in a state directory below `{root}`: statewarden ignores it"
             );
         };
-        let wanted = page.context.system;
-        if let Some(wanted) = wanted.filter(|wanted| wanted != system) {
+        if let Some(wanted) = page.context.system.filter(|wanted| wanted != system) {
             writeln!(page, "  belongs to {system}, not to {wanted}");
         }
-        let site = self.site.as_deref().filter(|site| !site.is_empty());
-        let site = site.unwrap_or("the project's root");
+        let site = match self.site.as_deref() {
+            None | Some("") => "the project's root",
+            Some(site) => site,
+        };
         if let Some(by) = &self.switched_off_by {
             return writeln!(
                 page,
@@ -204,7 +211,7 @@ impl Show for Explanation {
         }
         for (title, text) in self.rows(system, site) {
             if let Some(text) = text {
-                writeln!(page, "  {title:<11} {text}");
+                page.hanging(format_args!("  {title:<11} "), 14, &text);
             }
         }
         let word = match self.decision {
@@ -213,10 +220,8 @@ impl Show for Explanation {
             Ruling::Deny => paint.red("denied"),
         };
         writeln!(page, "  {:<11} {word} for {}", "a Write is", self.actor);
-        if let Some(reason) = &self.reason {
-            // Where there is more to read is here.
-            let said = reason.rsplit_once(" More: ");
-            writeln!(page, "  {}", said.map_or(&**reason, |(said, _)| said));
+        if let Some(reason) = &self.reason_alone {
+            writeln!(page, "  {reason}");
         }
     }
 }
@@ -227,12 +232,14 @@ impl Explanation {
             Some(edition) => format!("{source}; edition {} is in force", edition.as_str()),
             None => source.clone(),
         });
-        let kind = self.site_kind.map(|kind| format!(", {kind}"));
-        let kind = kind.unwrap_or_default();
+        let site = match self.site_kind {
+            Some(kind) => format!("{site}, governed by {system}, {kind}"),
+            None => format!("{site}, governed by {system}"),
+        };
         let nearest = (!self.nearest.is_empty()).then(|| self.nearest.join(", "));
         [
             ("root", self.root.clone()),
-            ("site", Some(format!("{site}, governed by {system}{kind}"))),
+            ("site", Some(site)),
             ("contract", contract),
             ("bucket", self.bucket.map(str::to_owned)),
             ("row", self.row.clone()),

@@ -7,35 +7,37 @@ use anyhow::{Error, Result, anyhow, bail};
 use clap::Subcommand;
 use clap::builder::TypedValueParser;
 
-use super::change::{self, Change};
+use super::change::{self, AppliedChange};
+use super::permit::{self, Approval};
 use super::{Answer, CliContext, number, one_of, prose};
 use crate::base::path;
 use crate::guard::claims;
-use crate::store::archive::{Item, Kind, Run, Status, WhenChanged};
+use crate::store::archive::{Item, Run, SnapshotKind, Status, WhenChanged};
 use crate::store::lock::Locked;
 use crate::store::modified;
 pub(super) use crate::systems::agent_flow::ID as SYSTEM;
 use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
 use crate::systems::agent_flow::state::{FileKind, FlowState, GROUP, Mode, Phase};
-use crate::systems::workflow::{GateStatus, Move, StateChange};
+use crate::systems::gate_record::{GateRecord, Move};
+use crate::systems::workflow::GateStatus;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    step: Step,
+    step: FlowStep,
 }
 
 #[derive(Debug, Subcommand)]
-enum Step {
+enum FlowStep {
     /// Start a run
-    Init(Init),
+    Init(FlowInit),
     /// Set the gate of the present phase, then move on
     Update(Update),
 }
 
 #[derive(Debug, clap::Args)]
-struct Init {
+struct FlowInit {
     /// What is to be done
     #[arg(value_name = "TASK")]
     task: String,
@@ -88,6 +90,9 @@ struct Update {
     /// The team run, where both runs are active
     #[arg(long)]
     team: bool,
+    /// Pass a gate without a proof, where the settings require one; at a terminal only
+    #[arg(long)]
+    force: bool,
 }
 
 /// The phases of both kinds of runs.
@@ -105,37 +110,88 @@ fn members() -> impl TypedValueParser<Value = Phase> {
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let change = match &args.step {
-        Step::Init(args) => init(args, context)?,
-        Step::Update(args) => update(args, context)?,
+        FlowStep::Init(args) => init(args, context)?,
+        FlowStep::Update(args) => update(args, context)?,
     };
     context.show(&change)
 }
 
-fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
-    let dir = Path::new(&context.project.session_root().dir).join(".claude");
-    let (kind, mode) = match (args.team, args.force_sequential) {
+const NO_DEEP_DIVE: &str =
+    "there is no finished deep dive to use; `statewarden deep-dive init` starts one";
+
+/// The file of a run that begins, and how its agents work.
+fn kind_of(args: &FlowInit, context: &CliContext<'_>) -> (FileKind, Mode) {
+    match (args.team, args.force_sequential) {
         (false, false) => (FileKind::Single, Mode::Single),
         (true, false) if context.env.agent_teams => (FileKind::Team, Mode::Team),
         _ => (FileKind::Team, Mode::Sequential),
-    };
+    }
+}
+
+fn init(args: &FlowInit, context: &CliContext<'_>) -> Result<AppliedChange> {
+    let dir = Path::new(&context.project.session_root().dir).join(".claude");
+    let (kind, mode) = kind_of(args, context);
     let file = dir.join(kind.as_str());
     let is_new = !file.exists();
-    let found_as = match args.use_deep_dive {
-        true => DeepDive::Used,
-        false => DeepDive::Available,
+    let found_as = if args.use_deep_dive {
+        DeepDive::Used
+    } else {
+        DeepDive::Available
     };
     let deep_dive = deep_dive(&dir, found_as)?;
-    let unmet = (args.use_deep_dive && deep_dive == DeepDive::Missing).then_some(
-        "there is no finished deep dive to use; `statewarden deep-dive init` starts one",
-    );
-    let new = script::Init {
-        task: args.task.clone(),
-        mode,
-        max_iterations: args.max_iterations,
-        deep_dive,
+    let unmet = (args.use_deep_dive && deep_dive == DeepDive::Missing).then_some(NO_DEEP_DIVE);
+    let began = began(
+        &script::NewRun {
+            task: args.task.clone(),
+            mode,
+            max_iterations: args.max_iterations,
+            deep_dive,
+        },
+        context,
+    )?;
+    let mut archived = None;
+    let applied = change::apply(
+        (SYSTEM, "flow init"),
+        &dir,
+        context,
+        Approval::NotAsked,
+        |locked| {
+            if !args.force {
+                check_may_replace(&file)?;
+            }
+            archived = archive(&file, locked, context)?;
+            Ok((file, Ok(began)))
+        },
+    )?;
+    let mut change = if is_new {
+        applied.for_new_file()
+    } else {
+        applied
     };
-    let began = StateChange {
-        text: script::init(&new, context.now).map_err(Error::msg)?,
+    change.archive_path = archived;
+    let notes: Vec<&str> = no_teams(args, mode)
+        .into_iter()
+        .chain(unmet)
+        .chain(other_run(&dir, kind))
+        .collect();
+    change.note = (!notes.is_empty()).then(|| notes.join("; "));
+    Ok(change)
+}
+
+/// A file that cannot even be read as text is replaced by force only, too.
+fn check_may_replace(file: &Path) -> Result<()> {
+    match change::present(file)? {
+        None => Ok(()),
+        Some(present) => {
+            script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))
+        }
+    }
+}
+
+/// The state of a run that begins.
+fn began(new: &script::NewRun, context: &CliContext<'_>) -> Result<GateRecord> {
+    Ok(GateRecord {
+        text: script::init(new, context.now).map_err(Error::msg)?,
         moves: vec![Move {
             gate: Phase::Exploration.to_string(),
             from: GateStatus::Pending,
@@ -143,30 +199,8 @@ fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
         }],
         phase: Some(Phase::Exploration.to_string()),
         iteration: Some(1),
-        ..StateChange::default()
-    };
-    let mut archived = None;
-    let mut change = change::apply((SYSTEM, "flow init"), &dir, context, |locked| {
-        // A file that cannot even be read as text is replaced by force only, too.
-        let present = if args.force {
-            None
-        } else {
-            change::present(&file)?
-        };
-        if let Some(present) = present {
-            script::may_replace(&present).map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
-        }
-        archived = archive(&file, locked, context)?;
-        Ok((file, Ok(began)))
-    })?;
-    change.archive_path = archived;
-    if is_new {
-        change = change.for_new_file();
-    }
-    let notes = no_teams(args, mode).into_iter().chain(unmet);
-    let notes: Vec<&str> = notes.chain(other_run(&dir, kind)).collect();
-    change.note = (!notes.is_empty()).then(|| notes.join("; "));
-    Ok(change)
+        ..GateRecord::default()
+    })
 }
 
 /// Moves the file of the run before into the archive, if there is one.
@@ -185,7 +219,7 @@ fn archive(file: &Path, locked: &Locked<'_>, context: &CliContext<'_>) -> Result
         when_changed: WhenChanged::Move,
     };
     let run = Run {
-        kind: Kind::Init,
+        kind: SnapshotKind::Init,
         now: context.now,
     };
     let site = claims::site_of(&path::from_os(file), &context.project, &context.registry);
@@ -204,7 +238,7 @@ fn archive(file: &Path, locked: &Locked<'_>, context: &CliContext<'_>) -> Result
 }
 
 /// What to know where a team run was asked for and cannot be had.
-fn no_teams(args: &Init, mode: Mode) -> Option<&'static str> {
+fn no_teams(args: &FlowInit, mode: Mode) -> Option<&'static str> {
     (mode == Mode::Sequential && !args.force_sequential).then_some(
         "agent teams are off, so this run is sequential; \
          `CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1` switches them on",
@@ -233,7 +267,7 @@ fn deep_dive(
     Ok(found.map_or(DeepDive::Missing, found_as))
 }
 
-fn update(args: &Update, context: &CliContext<'_>) -> Result<Change> {
+fn update(args: &Update, context: &CliContext<'_>) -> Result<AppliedChange> {
     let group = match (&args.parallel_group, args.teammate, args.merge_parallel) {
         (_, Some(member), _) => Some(GroupPart::Member(member)),
         (_, None, true) => Some(GroupPart::Merge),
@@ -254,7 +288,15 @@ fn update(args: &Update, context: &CliContext<'_>) -> Result<Change> {
         _ => &[FileKind::Team],
     };
     let dir = change::nearest(context, SYSTEM, ".claude");
-    change::apply((SYSTEM, "flow update"), &dir, context, |_| {
+    let approval = Approval::of(args.force);
+    if args.complete
+        && let (file, text) = chosen(&dir, kinds)?
+        && let Some(gate) = FlowState::read(&text).ok().and_then(|run| run.first_open())
+        && let Some(why) = permit::refusal(context, approval, &format!("gate `{}`", gate.as_str()))
+    {
+        return Ok(AppliedChange::refused(context, &file, why));
+    }
+    change::apply((SYSTEM, "flow update"), &dir, context, approval, |_| {
         let (file, text) = chosen(&dir, kinds)?;
         let outcome = script::update(&text, &wanted, context.now)
             .map_err(|why| anyhow!("`{}`: {why}", file.display()))?;

@@ -105,9 +105,11 @@ impl<'a> CliContext<'a> {
 
     /// Every system that the settings switch off, where `--system` names none.
     pub(super) fn all_switched_off(&self) -> Vec<SwitchedOff> {
-        let ids = known_ids(&self.rules.settings);
-        let ids = ids.into_iter().filter(|id| self.wants(id));
-        ids.filter_map(|id| self.switched_off(id)).collect()
+        known_ids(&self.rules.settings)
+            .into_iter()
+            .filter(|id| self.wants(id))
+            .filter_map(|id| self.switched_off(id))
+            .collect()
     }
 
     /// Refuses to go on with a system that is switched off: nothing of it would be found.

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::output::{Page, Paint, Show, writeln};
 use super::{Answer, CliContext, change, number};
-use crate::lifecycle::evidence::outdated;
+use crate::lifecycle::gates::authorship::outdated;
 use crate::project::files::InDir;
 use crate::systems::groups;
-use crate::systems::groups::state::{self, Change, Group, GroupState};
+use crate::systems::groups::state::{self, ChangeState, Group, GroupState};
 use crate::systems::system::Files;
 
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct GroupRow {
     #[serde(flatten)]
     group: Group,
     /// The directory of its `tasks.md`.
@@ -41,8 +41,8 @@ struct Ungrouped {
 }
 
 #[derive(Debug, Serialize)]
-struct Document {
-    groups: Vec<Row>,
+struct GroupList {
+    groups: Vec<GroupRow>,
     ungrouped: Vec<Ungrouped>,
 }
 
@@ -57,25 +57,27 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
             context.without_sites()
         );
     }
-    let mut document = Document {
+    let mut document = GroupList {
         groups: Vec::new(),
         ungrouped: Vec::new(),
     };
-    for (change, Change { groups, ungrouped }) in found {
-        let row = |group| Row {
-            group,
-            root: change.clone(),
-        };
-        document.groups.extend(groups.into_iter().map(row));
-        let ungrouped = ungrouped.map(|reason| Ungrouped { change, reason });
-        document.ungrouped.extend(ungrouped);
+    for (change, ChangeState { groups, ungrouped }) in found {
+        document
+            .groups
+            .extend(groups.into_iter().map(|group| GroupRow {
+                group,
+                root: change.clone(),
+            }));
+        if let Some(reason) = ungrouped {
+            document.ungrouped.push(Ungrouped { change, reason });
+        }
     }
     if let Some(number) = args.group {
-        let known = document
+        let numbers = document
             .groups
             .iter()
             .map(|row| row.group.group.to_string());
-        let known = known.collect::<Vec<_>>().join(", ");
+        let known = numbers.collect::<Vec<_>>().join(", ");
         document.groups.retain(|row| row.group.group == number);
         if document.groups.is_empty() {
             bail!("there is no group {number}; the groups are {known}");
@@ -84,7 +86,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     context.show(&document)
 }
 
-fn named(root: &str, context: &CliContext<'_>) -> Result<(String, Change)> {
+fn named(root: &str, context: &CliContext<'_>) -> Result<(String, ChangeState)> {
     let dir = context.in_project(root);
     match derive(&dir, context)? {
         Some(change) => Ok((root.to_owned(), change)),
@@ -95,7 +97,7 @@ fn named(root: &str, context: &CliContext<'_>) -> Result<(String, Change)> {
 }
 
 /// The change in a directory; `None` where it has no `tasks.md`.
-fn derive(dir: &str, context: &CliContext<'_>) -> Result<Option<Change>> {
+fn derive(dir: &str, context: &CliContext<'_>) -> Result<Option<ChangeState>> {
     let dir = Path::new(dir);
     // A file that is there and cannot be read must not look like one without groups,
     // nor like one in which none of them is stuck.
@@ -109,7 +111,7 @@ fn derive(dir: &str, context: &CliContext<'_>) -> Result<Option<Change>> {
 }
 
 /// The change of every site that has a `tasks.md`.
-fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, Change)>> {
+fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, ChangeState)>> {
     context.require(groups::ID)?;
     let sites = context.sites_of(groups::ID).into_iter();
     let found = sites.filter_map(|site| {
@@ -123,7 +125,7 @@ fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, Change)>> {
     found.collect()
 }
 
-impl Show for Document {
+impl Show for GroupList {
     fn text(&self, page: &mut Page<'_>) {
         for of_change in self.groups.chunk_by(|a, b| a.root == b.root) {
             writeln!(page, "{}", page.paint.bold(&of_change[0].root));

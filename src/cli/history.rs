@@ -11,8 +11,8 @@ use super::{Answer, CliContext};
 use crate::base::clock;
 use crate::base::disk::bounded_read::{if_there, read_text};
 use crate::base::path::{self, from_os};
-use crate::project::sites::{self, OWN_ARCHIVE, Site};
-use crate::store::archive::{Archive, Held, Kind, Snapshot, rings_below};
+use crate::project::sites::{self, OWN_ARCHIVE};
+use crate::store::archive::{Archive, Held, Snapshot, SnapshotKind, rings_below};
 use crate::systems::devt::workflow_yaml;
 
 /// A snapshot with the site that it came from.
@@ -47,10 +47,11 @@ pub(super) fn archived(context: &CliContext<'_>) -> Result<Vec<Archived>> {
 fn rings(context: &CliContext<'_>) -> Result<Vec<(Archive, PathBuf)>> {
     let runs = context.rules.settings.archive_runs;
     let registry = context.wanted_systems()?;
-    let sites = sites::find(&context.project, &registry).into_iter();
-    let ring = |site: Site<'_>| (site.ring(&context.project, runs), site.dir().into());
-    let mut rings: Vec<(Archive, PathBuf)> = sites.map(ring).collect();
-    let own = context.project.logs().own_folder().to_owned();
+    let mut rings: Vec<(Archive, PathBuf)> = sites::find(&context.project, &registry)
+        .into_iter()
+        .map(|site| (site.ring(&context.project, runs), site.dir().into()))
+        .collect();
+    let own = context.project.own_folder().to_owned();
     for dir in rings_below(&own.join(OWN_ARCHIVE)) {
         if rings.iter().any(|(ring, _)| ring.dir == dir) {
             continue;
@@ -76,17 +77,17 @@ fn rings(context: &CliContext<'_>) -> Result<Vec<(Archive, PathBuf)>> {
 }
 
 #[derive(Serialize)]
-struct Document {
-    archives: Vec<Row>,
+struct History {
+    archives: Vec<ArchiveRow>,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct ArchiveRow {
     archive: String,
     path: String,
     system: String,
     state_dir: String,
-    kind: Kind,
+    kind: SnapshotKind,
     /// UTC, RFC 3339, milliseconds.
     at: String,
     /// The command; none for a snapshot that another program made.
@@ -97,20 +98,20 @@ struct Row {
     entries: Vec<Held>,
 }
 
-/// What is told of an archived `workflow.yaml`.
+/// What is shown of an archived `workflow.yaml`.
 const WORKFLOW_KEYS: [&str; 5] = ["workflow_type", "workflow_id", "task", "phase", "status"];
 
 pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
-    let archives = archived(context)?.into_iter();
-    let archives = archives.filter_map(|archived| row(archived).transpose());
-    let document = Document {
-        archives: archives.collect::<Result<_>>()?,
+    let archived = archived(context)?.into_iter();
+    let rows = archived.filter_map(|archived| row(archived).transpose());
+    let document = History {
+        archives: rows.collect::<Result<_>>()?,
     };
     context.show(&document)
 }
 
 /// `None` for a snapshot that another run has dropped meanwhile.
-fn row(archived: Archived) -> Result<Option<Row>> {
+fn row(archived: Archived) -> Result<Option<ArchiveRow>> {
     let Archived {
         snapshot,
         ring,
@@ -119,7 +120,7 @@ fn row(archived: Archived) -> Result<Option<Row>> {
     let held = if_there(snapshot.holds())
         .with_context(|| format!("could not list `{}`", snapshot.path.display()))?;
     let Some(held) = held else { return Ok(None) };
-    Ok(Some(Row {
+    Ok(Some(ArchiveRow {
         workflow: workflow(&snapshot.path),
         by: snapshot.manifest().map(|manifest| manifest.by),
         path: from_os(&snapshot.path),
@@ -137,12 +138,11 @@ fn workflow(snapshot: &Path) -> Option<Map<String, Value>> {
     let file = snapshot.join("workflow.yaml");
     let text = read_text(&file).ok().flatten()?;
     let fields = workflow_yaml::read(&text);
-    let pairs = WORKFLOW_KEYS.into_iter();
-    let pairs = pairs.map(|key| (key.to_owned(), fields.text(key).into()));
-    Some(pairs.collect())
+    let pairs = WORKFLOW_KEYS.map(|key| (key.to_owned(), fields.text(key).into()));
+    Some(pairs.into_iter().collect())
 }
 
-impl Show for Document {
+impl Show for History {
     fn text(&self, page: &mut Page<'_>) {
         if self.archives.is_empty() {
             writeln!(page, "{}", page.context.empty("nothing is archived"));
@@ -150,11 +150,8 @@ impl Show for Document {
         for row in &self.archives {
             let by = row.by.as_deref().unwrap_or("another program");
             let name = page.paint.bold(&row.archive);
-            writeln!(
-                page,
-                "{name}  {} of `{}`, by {by}",
-                row.system, row.state_dir
-            );
+            let dir = page.context.below_root(&row.state_dir);
+            writeln!(page, "{name}  {} of `{dir}`, by {by}", row.system);
             let task = row.workflow.as_ref().and_then(|it| it["task"].as_str());
             if let Some(task) = task {
                 writeln!(page, "  task: {task}");
@@ -164,7 +161,7 @@ impl Show for Document {
                 let about = format!(
                     "{}, {}, {reason}",
                     output::size(entry.size),
-                    clock::millis(entry.modified)
+                    page.local_time.minute(&clock::millis(entry.modified))
                 );
                 let (slash, about) = (output::slash(entry.is_dir), page.paint.dim(&about));
                 writeln!(page, "  {}{slash}  {about}", entry.name);

@@ -7,6 +7,8 @@
 mod guard;
 mod tally;
 
+pub(super) use guard::each_line;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
 use anyhow::{Context as _, Result, bail};
-use tally::{Document, Report};
+use tally::{ReplayTally, TranscriptReport};
 
 use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
@@ -36,7 +38,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let files = files_below(&args.paths, "jsonl")?;
     let reports = read_all(&files, context)?;
     check_transcripts(&files, &reports)?;
-    let document = Document::of(reports);
+    let document = ReplayTally::of(reports);
     if document.unreadable_lines > 0 {
         warn::warn(&format!(
             "left out {} with a tool call",
@@ -54,6 +56,20 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
 
 /// The files that are named, and all with an extension below the folders that are.
 pub(super) fn files_below(paths: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>> {
+    let files = files_where(paths, |path| {
+        path.extension().is_some_and(|ext| ext == extension)
+    })?;
+    if files.is_empty() {
+        bail!("no `*.{extension}` in the given folders");
+    }
+    Ok(files)
+}
+
+/// The files that are named, and those below the folders that are taken.
+pub(super) fn files_where(
+    paths: &[PathBuf],
+    takes: impl Fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = Vec::new();
     for path in paths {
@@ -69,17 +85,14 @@ pub(super) fn files_below(paths: &[PathBuf], extension: &str) -> Result<Vec<Path
         let entries = fs::read_dir(&folder)
             .with_context(|| format!("could not list `{}`", folder.display()))?;
         for entry in entries {
-            let entry = entry.with_context(|| format!("could not list `{}`", folder.display()))?;
-            let (path, kind) = (entry.path(), entry.file_type()?);
+            let found = entry.with_context(|| format!("could not list `{}`", folder.display()))?;
+            let (path, kind) = (found.path(), found.file_type()?);
             if kind.is_dir() {
                 folders.push(path);
-            } else if kind.is_file() && path.extension().is_some_and(|ext| ext == extension) {
+            } else if kind.is_file() && takes(&path) {
                 files.push(path);
             }
         }
-    }
-    if files.is_empty() {
-        bail!("no `*.{extension}` in the given folders");
     }
     files.sort_unstable();
     files.dedup();
@@ -87,7 +100,7 @@ pub(super) fn files_below(paths: &[PathBuf], extension: &str) -> Result<Vec<Path
 }
 
 /// Says which files hold no record of Claude Code: nothing refused in them is no answer.
-fn check_transcripts(files: &[PathBuf], reports: &[Report]) -> Result<()> {
+fn check_transcripts(files: &[PathBuf], reports: &[TranscriptReport]) -> Result<()> {
     let pairs = files.iter().zip(reports);
     let others = pairs.filter(|(_, report)| !report.is_transcript);
     let others: Vec<&PathBuf> = others.map(|(file, _)| file).collect();
@@ -106,27 +119,28 @@ fn check_transcripts(files: &[PathBuf], reports: &[Report]) -> Result<()> {
     Ok(())
 }
 
-/// Reads the files on every core; the reports stand in the order of the files.
-fn read_all(files: &[PathBuf], context: &CliContext<'_>) -> Result<Vec<Report>> {
+/// Reads the files on every core; the reports are in the order of the files.
+fn read_all(files: &[PathBuf], context: &CliContext<'_>) -> Result<Vec<TranscriptReport>> {
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let is_watched = io::stderr().is_terminal();
     let shared = guard::Surroundings::of(context);
-    let work = || -> Result<Vec<(usize, Report)>> {
-        let mut reports = Vec::new();
-        while let Some((at, file)) = take(files, &next) {
-            reports.push((at, guard::read(file, &shared)?));
-            let n = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if is_watched && n.is_multiple_of(files.len() / 100 + 1) {
-                // A terminal that is gone is no reason to stop.
-                let _ = write!(io::stderr(), "\r{n} of {} files", files.len());
-            }
-        }
-        Ok(reports)
-    };
-    let reports = thread::scope(|scope| {
+    let read = thread::scope(|scope| {
         let threads: Vec<_> = (0..workers.min(files.len()))
-            .map(|_| scope.spawn(work))
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut reports = Vec::new();
+                    while let Some((at, file)) = take(files, &next) {
+                        reports.push((at, guard::read(file, &shared)?));
+                        let n = done.fetch_add(1, Ordering::Relaxed) + 1;
+                        if is_watched && n.is_multiple_of(files.len() / 100 + 1) {
+                            // A terminal that is gone is no reason to stop.
+                            let _ = write!(io::stderr(), "\r{n} of {} files", files.len());
+                        }
+                    }
+                    Ok(reports)
+                })
+            })
             .collect();
         let ended = threads.into_iter().map(|thread| {
             thread
@@ -138,7 +152,7 @@ fn read_all(files: &[PathBuf], context: &CliContext<'_>) -> Result<Vec<Report>> 
     if is_watched {
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
-    let mut reports: Vec<(usize, Report)> = reports?.into_iter().flatten().collect();
+    let mut reports: Vec<(usize, TranscriptReport)> = read?.into_iter().flatten().collect();
     reports.sort_unstable_by_key(|(at, _)| *at);
     Ok(reports.into_iter().map(|(_, report)| report).collect())
 }
@@ -148,7 +162,7 @@ fn take<'f>(files: &'f [PathBuf], next: &AtomicUsize) -> Option<(usize, &'f Path
     Some((at, files.get(at)?))
 }
 
-impl Show for Document {
+impl Show for ReplayTally {
     fn text(&self, page: &mut Page<'_>) {
         let paint = page.paint;
         let title = format!(
@@ -177,7 +191,7 @@ impl Show for Document {
     }
 }
 
-impl Document {
+impl ReplayTally {
     /// The settings that would let the possible false alarms through.
     fn suggest(&self, page: &mut Page<'_>) {
         let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -5,14 +5,15 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use chrono::{DateTime, Utc};
 
-use super::archiving::{self, Effect, Job};
+use super::archiving::{self, Extent, Fate, Job, Ran, RunMode};
 use super::change;
 use super::cleanup::is_leftover;
+use super::permit::Approval;
 use super::{Answer, CliContext};
 use crate::contract::table::{AtReset, Bucket, Writer};
 use crate::project::entries::Entry;
 use crate::project::files::InDir;
-use crate::store::archive::Kind;
+use crate::store::archive::SnapshotKind;
 use crate::systems::declared::gates::Gates;
 use crate::systems::system::{self, Retention};
 use crate::systems::{declared, devt};
@@ -27,6 +28,9 @@ pub struct Args {
     /// Only list what would be moved
     #[arg(long)]
     dry_run: bool,
+    /// In the whole repository, not only in the nearest state directories at or above this one
+    #[arg(long)]
+    all: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
@@ -35,36 +39,40 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
         bail!("`reset` does not apply to {system}: its files are not the state of one run");
     }
     let effect = if args.dry_run {
-        Effect::DryRun
+        RunMode::DryRun
     } else {
-        Effect::Apply
+        RunMode::Apply
     };
-    let reason = |entry: &Entry<'_>| reason(entry, context.now);
+    let fate = |entry: &Entry<'_>| fate(entry, context.now);
     let job = Job {
-        kind: Kind::Reset,
+        kind: SnapshotKind::Reset,
         effect,
+        extent: Extent::from_all(args.all),
         applies_to: &|id| id == system,
-        reasons: &|_, entries| Ok(entries.iter().map(reason).collect()),
+        fates: &|_, entries| Ok(entries.iter().map(fate).collect()),
     };
-    let answer = archiving::run(&job, context)?;
-    if effect == Effect::Apply {
+    let ran = archiving::run(&job, context)?;
+    if effect == RunMode::Apply && matches!(ran, Ran::InSites(_)) {
         reset_gates(system, context)?;
     }
-    Ok(answer)
+    Ok(ran.answer())
 }
 
 /// A declared system has its gates elsewhere than its files.
 fn reset_gates(id: &str, context: &CliContext<'_>) -> Result<()> {
     let main = Path::new(&context.project.main.dir);
-    let declared = context.rules.settings.system(id).declared.as_ref();
-    let file = main.join(declared::gates::file_of(id));
-    let Some(declared) = declared.filter(|_| file.exists()) else {
+    let Some(declared) = &context.rules.settings.system(id).declared else {
         return Ok(());
     };
+    let file = main.join(declared::gates::file_of(id));
+    if !file.exists() {
+        return Ok(());
+    }
     change::apply(
         (id, "reset"),
         &main.join(declared::gates::DIR),
         context,
+        Approval::NotAsked,
         |_| {
             let files = InDir { dir: main };
             let outcome = Gates::of(id, declared).reset(&files, context.now);
@@ -76,9 +84,9 @@ fn reset_gates(id: &str, context: &CliContext<'_>) -> Result<()> {
 
 /// The user's own files are no state of a run, and a temporary file in use is
 /// not yet.
-fn reason(entry: &Entry<'_>, now: DateTime<Utc>) -> Option<String> {
+fn fate(entry: &Entry<'_>, now: DateTime<Utc>) -> Fate {
     let users = entry.row.is_some_and(|row| row.writer == Writer::User);
     let in_use = entry.bucket == Bucket::Ephemeral && !is_leftover(entry, now);
     let goes = entry.at_reset == AtReset::Archived && !users && !in_use;
-    goes.then(|| "reset".to_owned())
+    Fate::archived_if(goes.then_some("reset"))
 }

@@ -6,12 +6,12 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueHint;
 use serde::Serialize;
 
-use super::archiving::{placed, with_site_lock};
+use super::archiving::{with_place, with_site_lock};
 use super::history::{Archived, archived};
 use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::path::from_os;
-use crate::store::archive::{Held, Kind, Newer, Return, Run};
+use crate::store::archive::{Held, Newer, Return, Run, SnapshotKind};
 use crate::store::replace;
 use at::Side;
 
@@ -39,11 +39,11 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Restored {
     ok: bool,
     archive: String,
     state_dir: String,
-    restored: Vec<Row>,
+    restored: Vec<RestoredEntry>,
     /// Where the replaced files are.
     replaced_to: Option<String>,
     /// Nothing was left in it.
@@ -52,7 +52,7 @@ struct Document {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct RestoredEntry {
     name: String,
     size: u64,
     #[serde(flatten)]
@@ -74,8 +74,9 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     } else {
         Newer::Stays
     };
+    refuse_other_repository(&from_os(&from.state_dir), context)?;
     let run = Run {
-        kind: Kind::Restore,
+        kind: SnapshotKind::Restore,
         now: context.now,
     };
     let dir = &from.state_dir;
@@ -85,16 +86,16 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
         let (returns, replaced_to) =
             from.ring
                 .bring_back(locked, run, &from.snapshot, &wanted, newer)?;
-        let rows = wanted.into_iter().zip(returns);
-        let row = |(held, returned): (Held, Return)| Row {
+        let returned = wanted.into_iter().zip(returns);
+        let rows = returned.map(|(held, returned)| RestoredEntry {
             name: held.name,
             size: held.size,
             returned,
-        };
-        Ok((rows.map(row).collect::<Vec<_>>(), replaced_to))
+        });
+        Ok((rows.collect::<Vec<_>>(), replaced_to))
     })
-    .map_err(|error| placed(error, "restore into", &from_os(dir)))?;
-    let document = Document {
+    .map_err(|error| with_place(error, "restore into", &from_os(dir)))?;
+    let document = Restored {
         ok: restored.iter().all(|row| row.returned == Return::Restored),
         archive: from_os(&from.snapshot.path),
         state_dir: from_os(dir),
@@ -105,23 +106,33 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     context.show(&document)
 }
 
-/// The one snapshot that is meant.
+/// What is in another git repository is moved only by a verb whose project it is.
+pub(super) fn refuse_other_repository(state_dir: &str, context: &CliContext<'_>) -> Result<()> {
+    if let Some(other) = context.project.other_repository(state_dir) {
+        bail!("`{state_dir}` is in another git repository; run this with `--project {other}`");
+    }
+    Ok(())
+}
+
+/// The one snapshot that is named.
 fn find(args: &Args, context: &CliContext<'_>) -> Result<Archived> {
     let given = context.absolute(&args.archive);
-    let is_meant = |archived: &Archived| {
-        archived.snapshot.name == args.archive || from_os(&archived.snapshot.path) == given
-    };
     let all = archived(context)?;
     let names: Vec<String> = all
         .iter()
         .map(|archived| archived.snapshot.name.clone())
         .collect();
-    let mut meant: Vec<Archived> = all.into_iter().filter(is_meant).collect();
-    match (meant.pop(), meant.len()) {
+    let mut named: Vec<Archived> = all
+        .into_iter()
+        .filter(|archived| {
+            archived.snapshot.name == args.archive || from_os(&archived.snapshot.path) == given
+        })
+        .collect();
+    match (named.pop(), named.len()) {
         (Some(one), 0) => Ok(one),
         (Some(one), _) => {
-            let paths = meant.iter().chain([&one]);
-            let paths = paths.map(|it| format!("`{}`", it.snapshot.path.display()));
+            let several = named.iter().chain([&one]);
+            let paths = several.map(|it| format!("`{}`", it.snapshot.path.display()));
             bail!(
                 "several sites have an archive `{}`; name one by its path: {}",
                 args.archive,
@@ -146,10 +157,12 @@ fn wanted(args: &Args, from: &Archived) -> Result<Vec<Held>> {
         anyhow!("could not list `{archive}`: {error}; `statewarden history` shows what is archived")
     })?;
     // `history` and a shell's completion put a `/` behind the name of a directory.
-    let names = args.names.iter().map(|name| name.trim_end_matches('/'));
-    let names: Vec<&str> = names.collect();
-    let unknown = |name: &&&str| !held.iter().any(|held| held.name == **name);
-    if let Some(name) = names.iter().find(unknown) {
+    let given = args.names.iter();
+    let names: Vec<&str> = given.map(|name| name.trim_end_matches('/')).collect();
+    let mut unknown = names
+        .iter()
+        .filter(|name| !held.iter().any(|held| held.name == **name));
+    if let Some(name) = unknown.next() {
         let there: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();
         bail!("no `{name}` in `{archive}`; it holds {}", there.join(", "));
     }
@@ -159,7 +172,7 @@ fn wanted(args: &Args, from: &Archived) -> Result<Vec<Held>> {
     Ok(held)
 }
 
-impl Show for Document {
+impl Show for Restored {
     fn text(&self, page: &mut Page<'_>) {
         for row in &self.restored {
             match &row.returned {

@@ -1,7 +1,6 @@
 //! `session`: the steps of a session's `state.json`.
 
 use std::ffi::OsString;
-use std::iter;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail};
@@ -9,36 +8,38 @@ use clap::Subcommand;
 use clap::builder::TypedValueParser;
 use serde::Serialize;
 
-use super::change::{self, Change};
+use super::change::{self, AppliedChange};
 use super::output::{Page, Show, writeln};
+use super::permit::Approval;
 use super::{Answer, CliContext, number, one_of, prose, status};
 use crate::base::path;
 use crate::lifecycle::gates;
 use crate::project::files::InDir;
 use crate::store::replace::make_new_dir;
+use crate::systems::gate_record::{GateRecord, Move};
 use crate::systems::session::create::{NewSession, Spec, new_session, session_id};
 use crate::systems::session::state::{self, Phase, State};
-use crate::systems::session::transition::{self, Decision};
-use crate::systems::session::{ID as SYSTEM, newest_of, states};
+use crate::systems::session::transition::{self, PhaseDecision};
+use crate::systems::session::{ID as SYSTEM, SessionFile, newest_of, states};
 use crate::systems::system::Files;
-use crate::systems::workflow::{GateStatus, Move, Proof, StateChange, Workflow};
+use crate::systems::workflow::{GateStatus, Proof, Workflow};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    step: Step,
+    step: SessionStep,
 }
 
 #[derive(Debug, Subcommand)]
-enum Step {
+enum SessionStep {
     /// Start a session
-    Init(Init),
+    Init(SessionInit),
     /// A phase begins
     Start(On),
     /// A phase is done
     Complete(Complete),
     /// A phase is left out, by the user's choice
-    Skip(On),
+    Skip(Ends),
     /// Which agents work for research or review, and at what
     Decide(Decide),
     /// Where the session is; where every one is finished, the newest
@@ -46,7 +47,7 @@ enum Step {
 }
 
 #[derive(Debug, clap::Args)]
-struct Init {
+struct SessionInit {
     /// What is to be done
     #[arg(value_name = "TASK")]
     task: String,
@@ -77,10 +78,20 @@ struct On {
     which: Which,
 }
 
+/// A phase that is over by it.
+#[derive(Debug, clap::Args)]
+struct Ends {
+    #[command(flatten)]
+    on: On,
+    /// Pass the phase without a proof, where the settings require one; at a terminal only
+    #[arg(long)]
+    force: bool,
+}
+
 #[derive(Debug, clap::Args)]
 struct Complete {
     #[command(flatten)]
-    on: On,
+    ends: Ends,
     /// The phase's report in the session's directory
     #[arg(long, value_name = "FILE")]
     report: Option<String>,
@@ -115,92 +126,106 @@ fn phases() -> impl TypedValueParser<Value = Phase> {
 /// every such word for a flag or none.
 pub(super) fn with_an_input_each(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     const INPUT: &str = "--input";
-    let is_text = |word: &OsString| {
-        let word = word.to_string_lossy();
-        prose(&word).is_ok() && !matches!(&*word, "--" | "-h")
-    };
-    let with_flag = |text: OsString| {
-        let mut whole = OsString::from(format!("{INPUT}="));
-        whole.push(text);
-        whole
-    };
     let (mut spelled, mut args) = (Vec::new(), args.peekable());
     while let Some(arg) = args.next() {
-        let is_input = arg == INPUT;
-        let texts = iter::from_fn(|| args.next_if(|next| is_input && is_text(next)));
-        let texts: Vec<_> = texts.map(with_flag).collect();
-        if texts.is_empty() {
+        let flags = spelled.len();
+        if arg == INPUT {
+            while let Some(text) = args.next_if(is_text) {
+                let mut flag = OsString::from(format!("{INPUT}="));
+                flag.push(text);
+                spelled.push(flag);
+            }
+        }
+        if spelled.len() == flags {
             spelled.push(arg);
         }
-        spelled.extend(texts);
     }
     spelled
 }
 
+/// Whether a word is no flag.
+fn is_text(word: &OsString) -> bool {
+    let text = word.to_string_lossy();
+    prose(&text).is_ok() && !matches!(&*text, "--" | "-h")
+}
+
 pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let change = match &args.step {
-        Step::Show(which) => return show(which, context),
-        Step::Init(args) => init(args, context)?,
-        Step::Start(on) => step(on, transition::Step::Start, context)?,
-        Step::Complete(Complete { on, report }) => {
-            let report = report.as_deref();
-            step(on, transition::Step::Complete { report }, context)?
+        SessionStep::Show(which) => return show(which, context),
+        SessionStep::Init(args) => init(args, context)?,
+        SessionStep::Start(on) => step(on, transition::Step::Start, Approval::NotAsked, context)?,
+        SessionStep::Complete(Complete { ends, report }) => {
+            let complete = transition::Step::Complete {
+                report: report.as_deref(),
+            };
+            step(&ends.on, complete, Approval::of(ends.force), context)?
         }
-        Step::Skip(on) => step(on, transition::Step::Skip, context)?,
-        Step::Decide(args) => {
-            let decision = Decision {
+        SessionStep::Skip(Ends { on, force }) => {
+            step(on, transition::Step::Skip, Approval::of(*force), context)?
+        }
+        SessionStep::Decide(args) => {
+            let decision = PhaseDecision {
                 agent: &args.agent,
                 mode: &args.mode,
                 instances: args.instances.unwrap_or(args.input.len()),
                 inputs: &args.input,
             };
-            step(&args.on, transition::Step::Decide(decision), context)?
+            let decide = transition::Step::Decide(decision);
+            step(&args.on, decide, Approval::NotAsked, context)?
         }
     };
     context.show(&change)
 }
 
-fn init(args: &Init, context: &CliContext<'_>) -> Result<Change> {
+fn init(args: &SessionInit, context: &CliContext<'_>) -> Result<AppliedChange> {
     if args.task.trim().is_empty() {
         bail!("the task is empty; say what is to be done");
     }
-    let spec = args.spec.as_deref().map(|path| read_spec(path, context));
-    let spec = spec.transpose()?;
+    let spec = match &args.spec {
+        Some(path) => Some(read_spec(path, context)?),
+        None => None,
+    };
     let docs = Path::new(&context.project.session_root().dir).join(".claude/.docs");
-    let change = change::apply((SYSTEM, "session init"), &docs, context, |_| {
-        let taken = InDir { dir: &docs }.dirs();
-        let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
-        let id = session_id(&args.task, context.now.date_naive(), &taken);
-        let new = NewSession {
-            task: &args.task,
-            id: &id,
-            fast: args.fast,
-            auto: args.auto,
-            spec: spec.as_ref(),
-        };
-        let dir = docs.join(&id);
-        make_new_dir(&dir).with_context(|| format!("could not make `{}`", dir.display()))?;
-        let file = dir.join("state.json");
-        let began = StateChange {
-            text: new_session(&new, context.now),
-            moves: vec![Move {
-                gate: Phase::Init.as_str().to_owned(),
-                from: GateStatus::Pending,
-                to: GateStatus::Passed,
-            }],
-            phase: Some(Phase::Init.as_str().to_owned()),
-            proof: vec![Proof::Verdict {
-                line: "session init".to_owned(),
-                at: "command".to_owned(),
-            }],
-            ..StateChange::default()
-        };
-        Ok((file, Ok(began)))
-    })?;
-    Ok(change.for_new_file())
+    let applied = change::apply(
+        (SYSTEM, "session init"),
+        &docs,
+        context,
+        Approval::NotAsked,
+        |_| {
+            let taken = InDir { dir: &docs }.dirs();
+            let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
+            let id = session_id(&args.task, context.now.date_naive(), &taken);
+            let new = NewSession {
+                task: &args.task,
+                id: &id,
+                fast: args.fast,
+                auto: args.auto,
+                spec: spec.as_ref(),
+            };
+            let dir = docs.join(&id);
+            make_new_dir(&dir).with_context(|| format!("could not make `{}`", dir.display()))?;
+            let file = dir.join("state.json");
+            let began = GateRecord {
+                text: new_session(&new, context.now),
+                moves: vec![Move {
+                    gate: Phase::Init.as_str().to_owned(),
+                    from: GateStatus::Pending,
+                    to: GateStatus::Passed,
+                }],
+                phase: Some(Phase::Init.as_str().to_owned()),
+                proof: vec![Proof::Verdict {
+                    line: "session init".to_owned(),
+                    at: "command".to_owned(),
+                }],
+                ..GateRecord::default()
+            };
+            Ok((file, Ok(began)))
+        },
+    )?;
+    Ok(applied.for_new_file())
 }
 
-/// A specification, by its path from where one stands or from the project.
+/// A specification, by its path from the current directory or from the project.
 fn read_spec<'a>(path: &'a str, context: &CliContext<'_>) -> Result<Spec<'a>> {
     let here = path::join(&context.cwd, path, context.env.home.as_deref());
     for file in [here, context.project.session_root().path(path)] {
@@ -229,20 +254,26 @@ fn goal(step: transition::Step<'_>) -> (&'static str, Option<(GateStatus, &'stat
 
 /// One update of a session's state. A report that it names must be there, and one that is
 /// there counts without being named.
-fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result<Change> {
+fn step(
+    on: &On,
+    step: transition::Step<'_>,
+    approval: Approval,
+    context: &CliContext<'_>,
+) -> Result<AppliedChange> {
     let (verb, end) = goal(step);
+    // A phase without a report leaves nothing that could prove it.
+    let is_provable = on.phase.report().is_some();
+    let approval = match step {
+        transition::Step::Complete { .. } if !is_provable => Approval::NotNeeded,
+        _ => approval,
+    };
     let docs = change::nearest(context, SYSTEM, ".claude/.docs");
-    change::apply((SYSTEM, verb), &docs, context, |_| {
+    change::apply((SYSTEM, verb), &docs, context, approval, |_| {
         let (name, text) = chosen(&docs, &on.which)?;
         let file = docs.join(&name);
-        let own = on.phase.report();
         let (step, report) = match step {
             transition::Step::Complete { report } => {
-                let there = own.filter(|own| file.with_file_name(own).exists());
-                let report = match report {
-                    Some(report) => Some(report_named(report, on.phase, &file, context)?),
-                    None => there,
-                };
+                let report = report_of(on.phase, report, &file, context)?;
                 (transition::Step::Complete { report }, report)
             }
             step => (step, None),
@@ -255,25 +286,11 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
             let why = format!("phase `{}` is already {word}", on.phase.as_str());
             return Ok((file, Err(why)));
         }
-        if let Some(report) = report.filter(|_| outcome.is_ok()) {
-            let report = file.with_file_name(report);
-            let text = change::present(&report)?;
-            let report = gates::display_path(&context.project, &report);
-            match text {
-                None => {
-                    bail!("there is no report `{report}`; write it first, or leave `--report` out")
-                }
-                Some(text) if text.trim().is_empty() => {
-                    bail!("empty report `{report}`; write it first")
-                }
-                Some(_) => {}
-            }
-        }
         if let (Ok(change), Some(report)) = (&mut outcome, report) {
-            let report = gates::display_path(&context.project, &file.with_file_name(report));
+            let shown = filled_report(&file.with_file_name(report), context)?;
             change
                 .proof
-                .push(gates::artifact_of(&context.project, &report));
+                .push(gates::artifact_of(&context.project, &shown));
         }
         match outcome {
             Err(why) => {
@@ -282,6 +299,32 @@ fn step(on: &On, step: transition::Step<'_>, context: &CliContext<'_>) -> Result
             changed => Ok((file, changed)),
         }
     })
+}
+
+/// The report that is named, else the phase's own where it is there.
+fn report_of(
+    phase: Phase,
+    named: Option<&str>,
+    state: &Path,
+    context: &CliContext<'_>,
+) -> Result<Option<&'static str>> {
+    match named {
+        Some(report) => report_named(report, phase, state, context).map(Some),
+        None => Ok(phase
+            .report()
+            .filter(|own| state.with_file_name(own).exists())),
+    }
+}
+
+/// A report by its path as people name it; it holds something.
+fn filled_report(report: &Path, context: &CliContext<'_>) -> Result<String> {
+    let text = change::present(report)?;
+    let shown = gates::display_path(&context.project, report);
+    match text {
+        None => bail!("there is no report `{shown}`; write it first, or leave `--report` out"),
+        Some(text) if text.trim().is_empty() => bail!("empty report `{shown}`; write it first"),
+        Some(_) => Ok(shown),
+    }
 }
 
 /// The name of the phase's own report, which may be given by a path.
@@ -301,37 +344,42 @@ fn report_named(
     Ok(own)
 }
 
+/// The directory of a session, which is its id, by its file.
+fn directory_of(file: &str) -> &str {
+    file.trim_end_matches("/state.json")
+}
+
 /// The named session, else the newest unfinished one; its file and text.
 fn chosen(docs: &Path, which: &Which) -> Result<(String, String)> {
     let sessions = states(&InDir { dir: docs });
     let Some(id) = &which.session else {
         let (name, text) = newest_of(&sessions).map_err(|why| {
-            let is_open =
-                |text: &str| State::parse(text).is_ok_and(|state| state.unfinished().is_some());
-            let advice = if sessions.iter().any(|(_, text)| is_open(text)) {
+            let mut states = sessions.iter().map(SessionFile::state);
+            let is_open = states.any(|state| state.is_ok_and(|it| it.unfinished().is_some()));
+            let advice = if is_open {
                 "name one with `--session ID`"
             } else {
                 "start one with `statewarden session init`, or name one with `--session ID`"
             };
-            // A session is named by its directory.
-            anyhow!("{}; {advice}", why.replace("/state.json", ""))
+            anyhow!("{}; {advice}", why.with_names(directory_of))
         })?;
         return Ok((name.to_owned(), text.to_owned()));
     };
-    let wanted = format!("{}/state.json", id.trim_end_matches("/state.json"));
-    let known = sessions
-        .iter()
-        .filter_map(|(name, _)| name.strip_suffix("/state.json"));
-    let known = known.collect::<Vec<_>>().join(", ");
-    let found = sessions.into_iter().find(|(name, _)| *name == wanted);
-    found.ok_or_else(|| {
+    let wanted = format!("{}/state.json", directory_of(id));
+    let ids = sessions.iter().map(|session| directory_of(&session.name));
+    let known = ids.collect::<Vec<_>>().join(", ");
+    let Some(found) = sessions.iter().find(|session| session.name == wanted) else {
         let known = if known.is_empty() { "none" } else { &known };
-        anyhow!("no session `{id}`; the sessions here are {known}")
-    })
+        bail!("no session `{id}`; the sessions here are {known}");
+    };
+    match &found.text {
+        Ok(text) => Ok((wanted, text.clone())),
+        Err(why) => bail!("could not read `{wanted}`: {why}"),
+    }
 }
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct Sessions {
     sessions: Vec<Shown>,
 }
 
@@ -347,17 +395,21 @@ struct Shown {
 
 /// The newest session where every one is finished.
 fn newest_finished(docs: &Path) -> Option<(String, String)> {
-    let sessions = states(&InDir { dir: docs }).into_iter();
-    let parsed = sessions.filter_map(|found| Some((State::parse(&found.1).ok()?, found)));
-    let parsed: Vec<_> = parsed.collect();
-    let is_finished = |(state, _): &(State, _)| state.unfinished().is_none();
-    let finished = parsed
-        .iter()
-        .all(is_finished)
-        .then_some(parsed)?
-        .into_iter();
-    let newest = finished.max_by_key(|(state, _)| state.updated_at.at)?;
-    Some(newest.1)
+    let mut newest = None;
+    for SessionFile { name, text } in states(&InDir { dir: docs }) {
+        let read = text.and_then(|text| Ok((State::parse(&text)?, text)));
+        let Ok((state, text)) = read else {
+            continue;
+        };
+        if state.unfinished().is_some() {
+            return None;
+        }
+        let updated_at = state.updated_at.at;
+        if newest.as_ref().is_none_or(|(at, _)| *at <= updated_at) {
+            newest = Some((updated_at, (name, text)));
+        }
+    }
+    newest.map(|(_, found)| found)
 }
 
 fn show(which: &Which, context: &CliContext<'_>) -> Result<Answer> {
@@ -371,7 +423,7 @@ fn show(which: &Which, context: &CliContext<'_>) -> Result<Answer> {
     let State {
         id, task, notes, ..
     } = State::parse(&text).map_err(Error::msg)?;
-    let document = Document {
+    let document = Sessions {
         sessions: vec![Shown {
             id,
             task,
@@ -382,7 +434,7 @@ fn show(which: &Which, context: &CliContext<'_>) -> Result<Answer> {
     context.show(&document)
 }
 
-impl Show for Document {
+impl Show for Sessions {
     fn text(&self, page: &mut Page<'_>) {
         for shown in &self.sessions {
             status::say_run(&shown.workflow, page);

@@ -1,16 +1,17 @@
 //! `stuck`: does a workflow keep being denied?
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::denies::rows::{self, End, RecordRow};
 use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::{clock, text};
-use crate::log::append::Logs;
+use crate::log::append::{LogFile, Logs};
 use crate::log::read::{self, Entry, Reach, TopN};
 use crate::store::modified;
 use crate::systems::devt::{self, workflow_yaml};
@@ -23,7 +24,7 @@ const PRINTED: u32 = 50;
 
 /// The JSON document: the answer, and the workflow with the most denials.
 #[derive(Debug, Serialize)]
-struct Document {
+struct Stuck {
     stuck: bool,
     deny_count: usize,
     session_started_at: Option<String>,
@@ -32,11 +33,19 @@ struct Document {
     workflows: Vec<Workflow>,
 }
 
-/// One devt site with a `workflow.yaml`.
+/// One devt site with a `workflow.yaml`; of any other system the last session that was denied.
 #[derive(Clone, Debug, Serialize)]
 struct Workflow {
-    state_dir: String,
+    system: String,
+    /// Of devt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state_dir: Option<String>,
+    /// Of devt.
+    #[serde(skip_serializing_if = "Option::is_none")]
     workflow_id: Option<String>,
+    /// Where no workflow says when it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
     stuck: bool,
     deny_count: usize,
     /// As the file writes it.
@@ -60,10 +69,12 @@ struct Deny {
     agent: String,
     session_id: String,
     reason: String,
+    #[serde(skip)]
+    row: RecordRow,
 }
 
 impl Deny {
-    fn of(entry: &Entry<'_>) -> Self {
+    fn new(entry: &Entry<'_>, context: &CliContext<'_>) -> Self {
         Self {
             id: entry.id.to_string(),
             ts: entry.ts.to_string(),
@@ -75,6 +86,7 @@ impl Deny {
             agent: entry.agent(),
             session_id: entry.session_id.to_string(),
             reason: entry.reason.to_string(),
+            row: RecordRow::new(entry, End::Open, context),
         }
     }
 }
@@ -82,29 +94,74 @@ impl Deny {
 pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
     let mut workflows = Vec::new();
     for site in context.sites_of(devt::ID) {
-        workflows.extend(Workflow::begun(site.dir())?);
+        if context.wants(devt::ID) {
+            workflows.extend(Workflow::begun(site.dir())?);
+        }
     }
+    workflows.extend(last_sessions(context)?);
     if !workflows.is_empty() {
-        let recovered = recovered(context)?;
-        let mut uncounted = workflows.iter_mut();
-        uncounted.try_for_each(|workflow| workflow.count(&recovered))?;
+        let events = context.project.logs().events();
+        let recovered = read::recoveries(&events)?.into_keys().collect();
+        for workflow in &mut workflows {
+            workflow.count(&recovered, context)?;
+        }
     }
-    context.show(&document(workflows))
+    context.show(&answer(workflows))
 }
 
-fn document(workflows: Vec<Workflow>) -> Document {
-    // Of equals the last is the greatest, and the first is meant.
+fn answer(workflows: Vec<Workflow>) -> Stuck {
+    // `max_by_key` gives the last of equals, and the first one is to be shown.
     let most = workflows
         .iter()
         .rev()
         .max_by_key(|workflow| workflow.deny_count);
-    Document {
+    Stuck {
         stuck: workflows.iter().any(|workflow| workflow.stuck),
         deny_count: most.map_or(0, |workflow| workflow.deny_count),
         session_started_at: most.map(|workflow| workflow.session_started_at.clone()),
         denies: most.map_or(Vec::new(), |workflow| workflow.denies.clone()),
         workflows,
     }
+}
+
+/// When the first and the last record of a session were made.
+#[derive(Clone, Debug)]
+struct Span {
+    first: String,
+    last: String,
+}
+
+/// For each system but devt the session that was denied last, unless it has done nothing since
+/// a later one began: what an old session left is no longer under way.
+fn last_sessions(context: &CliContext<'_>) -> Result<Vec<Workflow>> {
+    let logs = context.project.logs();
+    let mut sessions: HashMap<String, Span> = HashMap::new();
+    let mut newest: BTreeMap<String, (String, String)> = BTreeMap::new();
+    for log in [logs.events(), logs.denies()] {
+        read::entries(&log, Reach::All, &mut |entry, _| {
+            if entry.source != "statewarden" || entry.session_id.is_empty() {
+                return;
+            }
+            let (ts, session) = (entry.ts.to_string(), entry.session_id.to_string());
+            let span = sessions.entry(session.clone()).or_insert_with(|| Span {
+                first: ts.clone(),
+                last: ts.clone(),
+            });
+            span.first = ts.clone().min(std::mem::take(&mut span.first));
+            span.last = ts.clone().max(std::mem::take(&mut span.last));
+            if entry.is_denial() && entry.system != devt::ID && context.wants(&entry.system) {
+                let known = newest.entry(entry.system.to_string()).or_default();
+                *known = (ts, session).max(std::mem::take(known));
+            }
+        })?;
+    }
+    let latest = sessions.values().map(|span| span.first.clone()).max();
+    let workflows = newest.into_iter().filter_map(|(system, (_, session))| {
+        let span = sessions.get(&session)?;
+        let is_under_way = Some(&span.last) >= latest.as_ref();
+        is_under_way.then(|| Workflow::of_session(system, session, &span.first))?
+    });
+    Ok(workflows.collect())
 }
 
 impl Workflow {
@@ -136,8 +193,10 @@ impl Workflow {
             }
         };
         Ok(Some(Self {
-            state_dir,
+            system: devt::ID.to_owned(),
+            state_dir: Some(state_dir),
             workflow_id: fields.text("workflow_id").map(str::to_owned),
+            session_id: None,
             stuck: false,
             deny_count: 0,
             session_started_at,
@@ -146,24 +205,48 @@ impl Workflow {
         }))
     }
 
-    /// A record without a workflow id is told by its time alone.
+    fn of_session(system: String, session: String, began: &str) -> Option<Self> {
+        Some(Self {
+            system,
+            state_dir: None,
+            workflow_id: None,
+            session_id: Some(session),
+            stuck: false,
+            deny_count: 0,
+            session_started_at: began.to_owned(),
+            began: DateTime::parse_from_rfc3339(began).ok()?.to_utc(),
+            denies: Vec::new(),
+        })
+    }
+
+    /// Whether a denial is this workflow's: by its id or session where both say one, and by
+    /// its time.
     fn holds(&self, entry: &Entry<'_>) -> bool {
         let same = match (&self.workflow_id, entry.workflow_id.as_ref()) {
             (Some(id), other) if !other.is_empty() => id == other,
             _ => true,
         };
-        same && DateTime::parse_from_rfc3339(&entry.ts).is_ok_and(|ts| ts >= self.began)
+        let same_session = (self.session_id.as_deref())
+            .is_none_or(|session| session == entry.session_id && self.system == entry.system);
+        same && same_session
+            && DateTime::parse_from_rfc3339(&entry.ts).is_ok_and(|ts| ts >= self.began)
     }
 
-    fn count(&mut self, recovered: &HashSet<String>) -> Result<()> {
+    fn log(&self, context: &CliContext<'_>) -> LogFile {
+        match &self.state_dir {
+            Some(dir) => Logs::devt(dir.as_ref()),
+            None => context.project.logs().denies(),
+        }
+    }
+
+    fn count(&mut self, recovered: &HashSet<String>, context: &CliContext<'_>) -> Result<()> {
         let mut unresolved: HashSet<String> = HashSet::new();
         let mut newest = TopN::new(Some(PRINTED));
-        let log = Logs::devt(self.state_dir.as_ref());
-        read::entries(&log, Reach::All, &mut |entry, _| {
+        read::entries(&self.log(context), Reach::All, &mut |entry, _| {
             let counts =
                 entry.is_denial() && self.holds(entry) && !recovered.contains(entry.id.as_ref());
             if counts && unresolved.insert(entry.id.to_string()) {
-                newest.offer(entry, || Deny::of(entry));
+                newest.offer(entry, || Deny::new(entry, context));
             }
         })?;
         self.deny_count = unresolved.len();
@@ -171,54 +254,53 @@ impl Workflow {
         self.denies = newest.into_items().collect();
         Ok(())
     }
+
+    /// Who was denied, most often first.
+    fn agents(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for deny in &self.denies {
+            *counts.entry(&deny.agent).or_default() += 1;
+        }
+        let mut agents: Vec<_> = counts.into_iter().collect();
+        agents.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let names = agents.iter().map(|(agent, _)| format!("`{agent}`"));
+        text::join_limited(names.collect(), 60)
+    }
+
+    fn say(&self, page: &mut Page<'_>) {
+        let word = if self.stuck {
+            page.paint.red("stuck")
+        } else {
+            page.paint.green("not stuck")
+        };
+        let count = text::count(self.deny_count, "unresolved denial", "unresolved denials");
+        let by = match self.agents() {
+            none if none.is_empty() => none,
+            agents => format!(" of {agents}"),
+        };
+        let since = page.local_time.minute(&self.session_started_at);
+        let place = match &self.state_dir {
+            Some(dir) => page.context.below_root(dir),
+            None => &self.system,
+        };
+        writeln!(page, "{word}: {count}{by} since {since} in `{place}`");
+        let rows: Vec<_> = self.denies.iter().map(|deny| deny.row.clone()).collect();
+        rows::say(&rows, page);
+    }
 }
 
-/// The ids of the denials that were recovered from.
-fn recovered(context: &CliContext<'_>) -> Result<HashSet<String>> {
-    let mut ids = HashSet::new();
-    let events = context.project.logs().events();
-    read::entries(&events, Reach::All, &mut |entry, _| {
-        ids.extend(entry.closes().map(str::to_owned));
-    })?;
-    Ok(ids)
-}
-
-impl Show for Document {
+impl Show for Stuck {
     fn text(&self, page: &mut Page<'_>) {
-        let paint = page.paint;
         if self.workflows.is_empty() {
-            return match page.context.switched_off(devt::ID) {
-                Some(off) => writeln!(page, "not stuck: {off}"),
-                None => {
-                    let none = page.context.empty("no workflow");
-                    writeln!(page, "not stuck: {none}");
-                }
+            let off = page.context.system.unwrap_or(devt::ID);
+            let none = match page.context.switched_off(off) {
+                Some(off) => off.to_string(),
+                None => page.context.empty("no workflow"),
             };
+            return writeln!(page, "not stuck: {none}");
         }
         for workflow in &self.workflows {
-            let word = match workflow.stuck {
-                true => paint.red("stuck"),
-                false => paint.green("not stuck"),
-            };
-            let denials = workflow.deny_count;
-            let denials = text::count(denials, "unresolved denial", "unresolved denials");
-            let since = &workflow.session_started_at;
-            writeln!(
-                page,
-                "{word}: {denials} since {since} in `{}`",
-                workflow.state_dir
-            );
-            for deny in &workflow.denies {
-                let Deny {
-                    ts,
-                    rule,
-                    name,
-                    agent,
-                    ..
-                } = deny;
-                let instead = paint.instead(&deny.suggestion);
-                writeln!(page, "  {ts}  {rule:<20}  {name} by {agent}{instead}");
-            }
+            workflow.say(page);
         }
     }
 

@@ -1,16 +1,16 @@
 //! `sweep`: what devt does at the start of a workflow, without deleting.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use chrono::{DateTime, Utc};
 
-use super::archiving::{self, Choice, Job};
+use super::archiving::{self, Choice, Fate, Job};
 use super::cleanup::is_leftover;
 use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::read_text;
 use crate::contract::table::{Bucket, Sweep};
 use crate::project::entries::Entry;
 use crate::project::sites::Site;
-use crate::store::archive::Kind;
+use crate::store::archive::SnapshotKind;
 use crate::systems::devt;
 use crate::systems::devt::sweep::Gates;
 
@@ -27,40 +27,39 @@ pub struct Args {
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let job = Job {
-        kind: Kind::Sweep,
+        kind: SnapshotKind::Sweep,
         effect: args.choice.effect(),
+        extent: args.choice.extent(),
         applies_to: &|system| system == devt::ID,
-        reasons: &|site, entries| reasons(site, entries, context.now),
+        fates: &|site, entries| fates(site, entries, context.now),
     };
-    archiving::run(&job, context)
+    Ok(archiving::run(&job, context)?.answer())
 }
 
-fn reasons(
-    site: &Site<'_>,
-    entries: &[Entry<'_>],
-    now: DateTime<Utc>,
-) -> Result<Vec<Option<String>>> {
+fn fates(site: &Site<'_>, entries: &[Entry<'_>], now: DateTime<Utc>) -> Result<Vec<Fate>> {
     let file = format!("{}/workflow.yaml", site.dir());
     let text = read_text(&file).with_context(|| format!("could not read `{file}`"))?;
+    if let Some(why) = text.as_deref().and_then(|text| Gates::unusable(text, now)) {
+        bail!("`{file}`: {why}; nothing was moved. Repair it, or reset the workflow");
+    }
     let gates = Gates::new(text.as_deref(), now);
-    let reason = |entry: &Entry<'_>| {
-        let leftover = || is_leftover(entry, now);
-        gates
-            .takes(class(site, entry), entry.bucket, entry.modified, leftover)
-            .map(str::to_owned)
-    };
-    Ok(entries.iter().map(reason).collect())
+    let fates = entries.iter().map(|entry| {
+        let reason = gates.takes(class(site, entry), entry.bucket, entry.modified, || {
+            is_leftover(entry, now)
+        });
+        Fate::archived_if(reason)
+    });
+    Ok(fates.collect())
 }
 
 /// A name that only the other edition knows is swept as that edition's.
 fn class(site: &Site<'_>, entry: &Entry<'_>) -> Sweep {
-    let of_other_edition = || {
-        let is_file = entry.bucket == Bucket::AdHoc && !entry.is_dir;
-        let mut rows = site.governed.contract.rows.iter().filter(|_| is_file);
-        rows.find(|row| row.matches(&entry.name))
+    let mut all = site.governed.contract.rows.iter();
+    let row = match entry.row {
+        None if entry.bucket == Bucket::AdHoc && !entry.is_dir => {
+            all.find(|row| row.matches(&entry.name))
+        }
+        row => row,
     };
-    entry
-        .row
-        .or_else(of_other_edition)
-        .map_or(Sweep::None, |row| row.sweep)
+    row.map_or(Sweep::None, |row| row.sweep)
 }

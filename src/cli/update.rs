@@ -11,8 +11,10 @@ use serde::Serialize;
 use super::archiving::with_site_lock;
 use super::change;
 use super::output::{Page, Show, writeln};
+use super::permit::{self, Approval};
 use super::{Answer, CliContext};
 use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::text::is_in;
 use crate::base::{clock, path, warn};
 use crate::contract::edition::Edition;
 use crate::lifecycle::gates::write_through;
@@ -23,7 +25,8 @@ use crate::store::replace;
 use crate::systems::devt::update::{Surroundings, Updated, update};
 use crate::systems::devt::workflow_yaml::{self, Fields};
 use crate::systems::devt::{self, gate};
-use crate::systems::workflow::{GateStatus, Move, StateChange};
+use crate::systems::gate_record::{GateRecord, Move};
+use crate::systems::workflow::GateStatus;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -48,7 +51,7 @@ fn pair(text: &str) -> Result<(String, String), &'static str> {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct UpdatedKeys {
     ok: bool,
     file: String,
     /// Every key that has another value now, the ones kept in step included.
@@ -57,12 +60,18 @@ struct Document {
 }
 
 pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
-    let pairs = args.pairs.iter();
-    let pairs: Vec<(&str, &str)> = pairs.map(|(key, value)| (&**key, &**value)).collect();
+    let given = args.pairs.iter();
+    let pairs: Vec<(&str, &str)> = given.map(|(key, value)| (&**key, &**value)).collect();
     for (n, (key, _)) in pairs.iter().enumerate() {
         if pairs[..n].iter().any(|(other, _)| other == key) {
             bail!("`{key}` is given twice");
         }
+    }
+    if let Some(pair) = passing(&pairs)
+        && let Some(why) = permit::refusal(context, Approval::of(args.force), &format!("`{pair}`"))
+    {
+        warn::warn(&why);
+        return Ok(Answer::No);
     }
     let dir = site(context)?;
     let file = dir.join("workflow.yaml");
@@ -81,16 +90,28 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     context.show(&document)
 }
 
-impl Show for Document {
+impl Show for UpdatedKeys {
     fn text(&self, page: &mut Page<'_>) {
         if self.changed.is_empty() {
             writeln!(page, "nothing changed");
         }
         for (key, value) in &self.changed {
-            let value = value.as_str().map_or(value.to_string(), str::to_owned);
-            writeln!(page, "{key}: {value}");
+            let text = value.as_str().map_or(value.to_string(), str::to_owned);
+            page.verbatim(&format!("{key}: {text}"));
         }
     }
+}
+
+/// The value that says that a phase has passed, if one does.
+fn passing(pairs: &[(&str, &str)]) -> Option<String> {
+    const DONE: &str = "COMPLETE COMPLETED DONE DONE_WITH_CONCERNS";
+    const GOOD: &str = "APPROVED APPROVED_WITH_NOTES PASS PASSED VERIFIED";
+    let (key, value) = pairs.iter().find(|(key, value)| match *key {
+        "status" => is_in(DONE, value),
+        "verdict" => is_in(GOOD, value),
+        _ => false,
+    })?;
+    Some(format!("{key}={value}"))
 }
 
 /// Notes in the gate log which phase begins, and whether its status was set with it: the
@@ -102,18 +123,19 @@ fn record_phase(file: &Path, pairs: &[(&str, &str)], context: &CliContext<'_>) -
     }
     let text = read_text(file)?.unwrap_or_default();
     let run = gate::read_workflow(&text, "");
-    let moves = run.gates.iter().filter(|_| has("status") || has("verdict"));
-    let change = StateChange {
-        moves: moves
-            .map(|gate| Move {
-                gate: gate.name.clone(),
-                from: GateStatus::Pending,
-                to: gate.status,
-            })
-            .collect(),
+    let mut moves = Vec::new();
+    if has("status") || has("verdict") {
+        moves.extend(run.gates.iter().map(|gate| Move {
+            gate: gate.name.clone(),
+            from: GateStatus::Pending,
+            to: gate.status,
+        }));
+    }
+    let change = GateRecord {
+        moves,
         phase: run.phase.clone(),
         iteration: run.iteration,
-        ..StateChange::default()
+        ..GateRecord::default()
     };
     change::record(context, (devt::ID, "update"), file, &Ok(change));
     Ok(())
@@ -122,19 +144,16 @@ fn record_phase(file: &Path, pairs: &[(&str, &str)], context: &CliContext<'_>) -
 /// The site that holds the named project or the current directory, the innermost
 /// one, or else that of the project itself.
 fn site(context: &CliContext<'_>) -> Result<PathBuf> {
-    let sites = context.sites_of(devt::ID);
-    let sites: Vec<String> = sites.iter().map(Site::dir).collect();
+    let found = context.sites_of(devt::ID);
+    let sites: Vec<String> = found.iter().map(Site::dir).collect();
     let here = context.here();
-    let holds_here = |site: &&String| {
-        let project = site.strip_suffix("/.devt/state").unwrap_or(site);
-        path::relative(&here, project).is_some()
-    };
     let main = &context.project.session_root().dir;
     let own = format!("{main}/.devt/state");
-    let nearest = sites
-        .iter()
-        .filter(holds_here)
-        .max_by_key(|site| site.len());
+    let around_here = sites.iter().filter(|site| {
+        let project = site.strip_suffix("/.devt/state").unwrap_or(site);
+        path::relative(&here, project).is_some()
+    });
+    let nearest = around_here.max_by_key(|site| site.len());
     if let Some(site) = nearest.or_else(|| sites.iter().find(|site| **site == own)) {
         return Ok(PathBuf::from(site));
     }
@@ -160,7 +179,7 @@ fn set(
     args: &Args,
     pairs: &[(&str, &str)],
     context: &CliContext<'_>,
-) -> Result<(Document, Option<Rotation>)> {
+) -> Result<(UpdatedKeys, Option<Rotation>)> {
     let text = read_text(file)?;
     let around = Surroundings {
         now: context.now,
@@ -187,7 +206,7 @@ fn set(
     if text.as_deref() != Some(&new) {
         write_through(file, &new)?;
     }
-    let document = Document {
+    let document = UpdatedKeys {
         ok: true,
         file: path::from_os(file),
         changed,
@@ -232,13 +251,14 @@ impl Rotation {
         })
     }
 
-    /// Appends the record; without it the update stands. A task may hold a
+    /// Appends the record; where that fails, the update remains. A task may hold a
     /// secret, so no argument is in it.
     fn log(&self, site: &Path, context: &CliContext<'_>) -> Result<()> {
         let log = LogFile {
             dir: site.to_owned(),
             name: "workflow-id-rotations.jsonl",
             rotated: ".archive",
+            kept: None,
         };
         let max_bytes = context.rules.settings.log_max_bytes;
         let line = serde_json::to_string(self)? + "\n";
@@ -260,11 +280,11 @@ fn trace(workflow: &Path) -> io::Result<String> {
     let path = devt.map(|devt| devt.join("memory/_mcp-trace.jsonl"));
     let mut text = String::new();
     let Some(path) = path else { return Ok(text) };
-    let mut take = |line: &str| {
+    let read = bounded_read::tail(&path, TAIL, &mut |line| {
         text.push_str(line);
         text.push('\n');
-    };
-    bounded_read::if_there(bounded_read::tail(&path, TAIL, &mut take))?;
+    });
+    bounded_read::if_there(read)?;
     Ok(text)
 }
 

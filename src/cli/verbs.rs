@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory};
 use serde::Deserialize;
 
-use super::{Cli, number};
+use super::Cli;
 
 const TABLE: &str = include_str!("verbs.json");
 
@@ -15,7 +15,7 @@ const TABLE: &str = include_str!("verbs.json");
 const NONE: &str = "none";
 
 #[derive(Deserialize)]
-struct Group {
+struct VerbGroup {
     title: String,
     verbs: Vec<HelpEntry>,
 }
@@ -37,7 +37,7 @@ fn yes() -> bool {
     true
 }
 
-fn groups() -> Vec<Group> {
+fn groups() -> Vec<VerbGroup> {
     serde_json::from_str(TABLE).unwrap_or_default()
 }
 
@@ -53,24 +53,18 @@ pub(super) fn command() -> Command {
     for verb in groups.iter().flat_map(|group| &group.verbs) {
         command = command.mut_subcommand(&verb.name, |command| verb.dressed(command));
     }
-    // `denies follow` prints what comes, so these two have no meaning with it.
-    let limit = hidden("limit").value_parser(number::<u32>(1..=u64::MAX));
-    let all = hidden("all").action(ArgAction::SetTrue);
-    let command = command.mut_subcommand("denies", |denies| {
-        denies.mut_subcommand("follow", |follow| follow.args([limit, all]))
-    });
     command.help_template(format!(
         "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}\n\n`statewarden help COMMAND` shows examples.\n"
     ))
 }
 
-fn list_verbs(groups: &[Group], command: &Command) -> String {
+fn list_verbs(groups: &[VerbGroup], command: &Command) -> String {
     let about = |name: &str| {
         let about = command.find_subcommand(name).and_then(Command::get_about);
         about.map(ToString::to_string).unwrap_or_default()
     };
     let mut text = String::new();
-    for Group { title, verbs } in groups {
+    for VerbGroup { title, verbs } in groups {
         let _ = writeln!(text, "{title}:");
         for name in verbs.iter().map(|verb| &verb.name) {
             let _ = writeln!(text, "  {name:<11}  {}", about(name));
@@ -93,8 +87,8 @@ impl HelpEntry {
             return command;
         }
         let before = command.get_after_help().map(|said| format!("{said}\n\n"));
-        let examples = self.examples.iter();
-        let examples: String = examples.map(|it| format!("\n  statewarden {it}")).collect();
+        let lines = self.examples.iter();
+        let examples: String = lines.map(|it| format!("\n  statewarden {it}")).collect();
         command.after_help(format!("{}Examples:{examples}", before.unwrap_or_default()))
     }
 }
@@ -130,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_verb_is_listed_with_two_examples() {
-        let groups: Vec<Group> = serde_json::from_str(TABLE).unwrap();
+        let groups: Vec<VerbGroup> = serde_json::from_str(TABLE).unwrap();
         let listed: Vec<&HelpEntry> = groups.iter().flat_map(|group| &group.verbs).collect();
         let mut names: Vec<&str> = listed.iter().map(|verb| &*verb.name).collect();
         names.sort_unstable();

@@ -1,27 +1,29 @@
-//! `verify`: what stands behind every gate that passed, and whether the gate log's chain
+//! `verify`: what proves every gate that passed, and whether the gate log's chain
 //! is whole.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
 use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
+use crate::base::disk::list;
 use crate::base::text;
 use crate::lifecycle::evidence::GateLog;
+use crate::lifecycle::gates::authorship::{self, Mover};
 use crate::lifecycle::gates::{SiteRuns, artifact_of};
 use crate::log::chain;
 use crate::project::sites;
-use crate::recorder::changes;
+
 use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit 1: the chain is broken, an artifact was changed since it proved a gate, \
-    or a state file says passed where the gate log says failed.\n\n\
+    after_help = "Exit 1: the chain is broken or not as statewarden wrote it, an artifact was changed since it \
+    proved a gate, or a state file says passed where the gate log says failed, or is of an earlier run.\n\n\
     The chain has no key: it shows accidents and what agents did, not an owner who writes \
-    the whole log anew. Keep its head elsewhere, such as in a commit, to show that too."
+    everything anew. Keep its head elsewhere, such as in a commit, to show that too."
 )]
 pub struct Args {
     /// Print the hash of the last line alone
@@ -30,7 +32,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Verification {
     gates: Vec<Passed>,
     chain: Chain,
 }
@@ -40,11 +42,14 @@ struct Document {
 struct Passed {
     system: String,
     file: String,
+    /// The state directory, where the file holds the runs of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    directory: Option<String>,
     gate: String,
     status: GateStatus,
     standing: Option<Standing>,
     proof: Vec<Proof>,
-    /// Who changed the state file last, as far as that is recorded.
+    /// Who moved the gate last, as far as that is recorded.
     changed_by: Option<String>,
     /// What does not agree with the log or the disk.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -71,13 +76,13 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
         let head = chain::head(&log).with_context(could_not)?;
         return context.show(&Head { head });
     }
-    let chain = chain::verify(&log).with_context(could_not)?;
-    let document = Document {
+    let verified = chain::verify(&log).with_context(could_not)?;
+    let document = Verification {
         gates: passed(context)?,
         chain: Chain {
-            ok: chain.faults.is_empty(),
-            lines: chain.lines,
-            problems: chain.faults.into_iter().chain(chain.notes).collect(),
+            ok: verified.faults.is_empty(),
+            lines: verified.lines,
+            problems: verified.faults.into_iter().chain(verified.notes).collect(),
         },
     };
     context.show(&document)
@@ -89,15 +94,16 @@ impl Show for Head {
     }
 }
 
-impl Show for Document {
+impl Show for Verification {
     fn text(&self, page: &mut Page<'_>) {
         if self.gates.is_empty() {
             writeln!(page, "{}", page.context.empty("no gate has passed"));
         }
         self.gates.iter().for_each(|gate| say_gate(gate, page));
-        let word = match self.chain.ok {
-            true => page.paint.green("whole"),
-            false => page.paint.red("broken"),
+        let word = if self.chain.ok {
+            page.paint.green("whole")
+        } else {
+            page.paint.red("broken")
         };
         let lines = text::count(self.chain.lines, "line", "lines");
         writeln!(page, "gate log: {word}, {lines}");
@@ -107,28 +113,29 @@ impl Show for Document {
     }
 
     fn answer(&self) -> Answer {
-        let is_fine = |gate: &Passed| gate.problems.is_empty();
-        Answer::yes_if(self.chain.ok && self.gates.iter().all(is_fine))
+        let mut gates = self.gates.iter();
+        Answer::yes_if(self.chain.ok && gates.all(|gate| gate.problems.is_empty()))
     }
 }
 
 fn passed(context: &CliContext<'_>) -> Result<Vec<Passed>> {
     let project = &context.project;
     let log = GateLog::read(project, u64::MAX);
-    let mut changed_by: BTreeMap<String, String> = BTreeMap::new();
-    changes::each(&context.recorder_dir(), &mut |change| {
-        let actor = change.actor.unwrap_or_else(|| "unknown".to_owned());
-        changed_by.insert(change.path, actor);
-    });
     let registry = context.wanted_systems()?;
     let sites = sites::all(project, &registry);
-    let runs: Vec<Workflow> = SiteRuns::of(&sites, &log).readable;
+    let runs: Vec<Workflow> = SiteRuns::of(&sites, &registry, &log).readable;
     let mut found = Vec::new();
     for run in &runs {
-        let by = changed_by.get(&project.main.path(&run.file));
-        let passed = run.gates.iter();
-        let passed = passed.filter(|gate| gate.status == GateStatus::Passed);
-        found.extend(passed.map(|gate| judged(&log, context, run, gate, by.cloned())));
+        let movers = authorship::movers(project, run);
+        let gates = run.gates.iter();
+        let passed = gates.filter(|gate| gate.status == GateStatus::Passed);
+        found.extend(passed.map(|gate| {
+            let by = movers.get(&gate.name).map(|mover| match mover {
+                Mover::Known(actor) | Mover::Wrong(actor) => actor.clone(),
+                Mover::Nobody => "unknown".to_owned(),
+            });
+            judged(&log, context, run, gate, by)
+        }));
     }
     Ok(found)
 }
@@ -141,12 +148,16 @@ fn judged(
     changed_by: Option<String>,
 ) -> Passed {
     let mut problems = Vec::new();
+    if log.is_of_earlier_run(run) {
+        problems.push("the file is of an earlier run; a later one began in it".to_owned());
+    }
     let mut proof = gate.proof.clone();
     match log.latest(run, gate) {
         Some((record, GateStatus::Passed)) => {
             for proof in &record.proof {
                 if let Proof::Artifact { path, .. } = proof
                     && artifact_of(&context.project, path) != *proof
+                    && !is_archived_by_us(context, path)
                 {
                     problems.push(format!("`{path}` was changed since it proved the gate"));
                 }
@@ -162,6 +173,7 @@ fn judged(
     Passed {
         system: run.system.clone(),
         file: run.file.clone(),
+        directory: run.directory.clone(),
         gate: gate.name.clone(),
         status: gate.status,
         standing: gate.standing,
@@ -169,6 +181,17 @@ fn judged(
         changed_by,
         problems,
     }
+}
+
+/// Whether a file that is gone is in the archive beside it: a verb moved it there.
+fn is_archived_by_us(context: &CliContext<'_>, file: &str) -> bool {
+    let file = Path::new(&context.project.main.dir).join(file);
+    let (Some(dir), Some(name)) = (file.parent(), file.file_name()) else {
+        return false;
+    };
+    let archive = dir.join(".archive");
+    let mut runs = list::readable(&archive);
+    !file.exists() && runs.any(|run| archive.join(&run.name).join(name).exists())
 }
 
 fn say_gate(gate: &Passed, page: &mut Page<'_>) {
@@ -181,7 +204,8 @@ fn say_gate(gate: &Passed, page: &mut Page<'_>) {
         Some(Standing::Proved) => page.paint.green(standing),
         _ => page.paint.bold(standing),
     };
-    writeln!(page, "{}  {}: {word}{by}", gate.file, gate.gate);
+    let place = gate.directory.as_deref().unwrap_or(&gate.file);
+    writeln!(page, "{place}  {}: {word}{by}", gate.gate);
     for problem in &gate.problems {
         writeln!(page, "  {}", page.paint.red(problem));
     }

@@ -1,4 +1,4 @@
-//! Why a call is denied: the code, and what the agent is told.
+//! Why a call is denied: the code and the reason.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,43 @@ impl DenyCode {
     /// A message with the codes there are.
     pub fn expect(text: &str) -> Result<Self, String> {
         Self::parse(text).ok_or_else(|| format!("the deny codes are {}", Self::WORDS.join(", ")))
+    }
+
+    /// What a denial with the code says, and what to do about it.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::AdHocName => {
+                "The contract knows no such name. Use the suggested one; a name that the project needs goes into `extra_names`."
+            }
+            Self::EphemeralName => {
+                "A file tool would make a temporary file. Use the OS temp directory."
+            }
+            Self::UndeclaredDirectory => {
+                "The contract knows no such directory. Write into the state directory itself, or declare it in `subdirectories`."
+            }
+            Self::PathEscape => {
+                "A link leads out of the state directory, or the name is no plain file name. Write the real path."
+            }
+            Self::WrongWriter => {
+                "The file belongs to another agent. Leave it to its owner; task groups can map a role."
+            }
+            Self::ProgramOwned => {
+                "Only a program writes this file. Use the command that writes it."
+            }
+            Self::MalformedContent => {
+                "The file's readers could not parse it. Write what the reason asks for."
+            }
+            Self::IllegalTransition => {
+                "The new state does not follow from the present one. Finish or skip the phases before it."
+            }
+            Self::BulkRemoval => {
+                "It would remove a whole state directory or several of its files. Remove single files by name, or archive them with `cleanup` or `reset`."
+            }
+            Self::GateClosed => {
+                "The agent was started before its gate. Finish the phase before it."
+            }
+            Self::ProtectedFile => "Settings, logs and control files are the user's to change.",
+        }
     }
 
     /// Whether the refused name is the trouble, so that another place would do.
@@ -76,6 +113,7 @@ pub struct Instead {
 
 /// What a broken rule leads to. Weakest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     Off,

@@ -58,14 +58,20 @@ pub enum Why<'a> {
 impl<'a> InForce<'a> {
     /// The edition that the settings name, else that of the enabled plugin.
     pub fn of(named: Option<Edition>, devt: Option<&'a EnabledDevt>) -> Self {
-        let of_plugin = || {
-            let devt = devt?;
-            Some((Edition::from_version(&devt.version)?, Why::Plugin(devt)))
-        };
-        let named = named.map(|edition| (edition, Why::Settings));
-        let found = named.or_else(of_plugin);
-        let (edition, why) = found.unwrap_or((Edition::default(), Why::Default));
-        Self { edition, why }
+        if let Some(edition) = named {
+            let why = Why::Settings;
+            return Self { edition, why };
+        }
+        if let Some(devt) = devt
+            && let Some(edition) = Edition::from_version(&devt.version)
+        {
+            let why = Why::Plugin(devt);
+            return Self { edition, why };
+        }
+        Self {
+            edition: Edition::default(),
+            why: Why::Default,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::mem;
 use std::sync::OnceLock;
 
 use globset::{Glob, GlobBuilder};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// `*` and `?` stay within one path component; `**` crosses them. As with
 /// globset, `?` and a class take one byte.
@@ -23,6 +24,23 @@ impl PartialEq for Pattern {
 }
 
 impl Eq for Pattern {}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(to)
+    }
+}
+
+/// The text was a glob when it was written.
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let steps = OnceLock::new();
+        Ok(Self {
+            text: String::deserialize(from)?,
+            steps,
+        })
+    }
+}
 
 /// The signs with which something else than a character begins.
 const SIGNS: &[char] = &['*', '?', '[', '{', '\\'];
@@ -75,9 +93,10 @@ impl Pattern {
         if begins_otherwise || name.contains(['\0', '\n', '\r']) {
             return false;
         }
-        match self.text.contains(SIGNS) {
-            true => self.after(name).contains(&self.steps().len()),
-            false => self.text == name,
+        if self.text.contains(SIGNS) {
+            self.after(name).contains(&self.steps().len())
+        } else {
+            self.text == name
         }
     }
 
@@ -112,7 +131,7 @@ impl Pattern {
         }
     }
 
-    /// Whether the glob has no shape at all: it takes names nobody would choose.
+    /// Whether the glob has no shape at all: it takes any name at all.
     pub(crate) fn matches_everything(&self) -> bool {
         ["q", "Zq-0~.xq"].iter().all(|name| self.matches(name))
     }
@@ -123,25 +142,27 @@ impl Pattern {
 fn is_simple(text: &str) -> bool {
     let mut parts = text.split('[');
     let is_open = |part: &str| part.contains('\\') || !are_braces_flat(part);
-    let is_class = |class: &str| {
-        let mut rest = class.as_bytes();
-        while let [first, behind @ ..] = rest {
-            rest = match behind {
-                [b'-', last, behind @ ..] if first <= last => behind,
-                [b'-', ..] => return false,
-                _ => behind,
-            };
-            if !first.is_ascii_alphanumeric() {
-                return false;
-            }
-        }
-        !class.is_empty()
-    };
     !parts.next().is_some_and(is_open)
         && parts.all(|part| {
             part.split_once(']')
                 .is_some_and(|(class, behind)| is_class(class) && !is_open(behind))
         })
+}
+
+/// Whether a character class holds letters and digits alone, and its ranges go up.
+fn is_class(class: &str) -> bool {
+    let mut rest = class.as_bytes();
+    while let [first, behind @ ..] = rest {
+        rest = match behind {
+            [b'-', last, behind @ ..] if first <= last => behind,
+            [b'-', ..] => return false,
+            _ => behind,
+        };
+        if !first.is_ascii_alphanumeric() {
+            return false;
+        }
+    }
+    !class.is_empty()
 }
 
 /// Whether every brace is closed before the next one opens.
@@ -153,6 +174,45 @@ fn are_braces_flat(text: &str) -> bool {
         }
     }
     true
+}
+
+/// The globs without braces that one with braces abbreviates, at most 256.
+pub(crate) fn branches(text: &str) -> Vec<String> {
+    const MOST: usize = 256;
+    let Some((before, inner, after)) = first_braces(text) else {
+        return vec![text.to_owned()];
+    };
+    let behind = branches(after);
+    let inside = inner.into_iter().flat_map(branches);
+    let each = inside.flat_map(|part| {
+        behind
+            .iter()
+            .map(move |rest| [before, &part, rest].concat())
+    });
+    each.take(MOST).collect()
+}
+
+/// What is before, between the commas of, and behind the first braces of a glob.
+fn first_braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
+    let open = text.find('{')?;
+    let (mut depth, mut from, mut parts) = (0, open + 1, Vec::new());
+    for (at, c) in text[open..].char_indices() {
+        let at = open + at;
+        match c {
+            '{' => depth += 1,
+            ',' if depth == 1 => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            '}' if depth == 1 => {
+                parts.push(&text[from..at]);
+                return Some((&text[..open], parts, &text[at + 1..]));
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Only a test compiles what this returns: that links a regular expression engine.

@@ -11,7 +11,7 @@ pub struct Slug {
     pub example: &'static str,
 }
 
-/// What stands between a pattern's prefix and its ending.
+/// What is between a pattern's prefix and its ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// `[A-Za-z0-9_.-]+`

@@ -1,21 +1,27 @@
-//! The allowed name that a refused one most likely meant.
+//! The allowed name that is most likely intended by one that is not allowed.
 
-use strsim::damerau_levenshtein;
+mod words;
+
+use std::borrow::Cow;
+
+use strsim::osa_distance;
 
 use crate::base::path;
-use crate::base::text::is_in;
 use crate::contract::edition::Edition;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Classification, Contract, Name, Row};
+use words::Words;
 
 /// No file system takes a longer name, and none resembles it; the distance of
 /// two names costs the product of their lengths.
 const LONGEST: usize = 255;
 
-/// Finds the nearest allowed name of a contract, from the surest reading to the vaguest: the
-/// same name in other letters, spelled by the rules, with another ending, a slip of the
-/// keyboard, the same words, and at last the contract's place for notes. What is no document
-/// has none, and no name is better than a wrong one.
+/// The most typing errors with which a name is still recognized.
+const MOST_EDITS: usize = 3;
+
+/// Finds the nearest allowed name of a contract. A wrong name is read twice: by its letters
+/// (case, spelling, ending, slips of the keyboard), then by its words. Prose that fits neither
+/// way is led to the contract's place for notes. No name is better than a wrong one.
 ///
 /// Only names of rows that `may_write` holds for are offered, so that one refusal
 /// does not lead to the next.
@@ -26,48 +32,82 @@ pub fn nearest(
     may_write: &dyn Fn(&Row<'_>) -> bool,
 ) -> Option<String> {
     let (dir, name) = entry.rsplit_once('/').unwrap_or(("", entry));
-    let is_near = |row: &&Row<'_>| match row.name {
-        Name::Exact(name) => dir_of(name) == dir,
-        _ => true,
-    };
     let rows = contract.rows.iter().filter(|row| row.is_offered(edition));
     let search = Search {
         contract,
         edition,
-        rows: rows.filter(is_near).filter(|row| may_write(row)).collect(),
+        rows: rows
+            .filter(|row| match row.name {
+                Name::Exact(name) => dir_of(name) == dir,
+                _ => true,
+            })
+            .filter(|row| may_write(row))
+            .collect(),
+        entry,
         dir,
         spelled: path::below(dir, &spell(name)),
     };
-    let notes = || search.allowed(contract.fallback?);
     if entry.len() > LONGEST {
-        return notes();
+        return search.notes();
     }
     let same = search.other_letters(entry);
-    if same.is_some() || is_leftover(entry) {
+    if same.is_some() || is_leftover(name) {
         return same;
     }
-    let sure = search
-        .by_the_rules(entry)
-        .or_else(|| search.other_ending())
-        .or_else(|| search.slip(1));
     // Of a name that the contract has as a wrong one it says itself what is right.
     let is_known = matches!(contract.standing(entry, edition), Classification::Row(_));
-    if sure.is_some() || is_known || search.is_copy() {
-        return sure;
+    match search.by_letters() {
+        Some((edits, meant)) if edits <= 1 => Some(meant),
+        _ if is_known || search.is_copy() => None,
+        meant => search
+            .transposed()
+            .or(meant.map(|(_, meant)| meant))
+            .or_else(|| search.by_words())
+            .or_else(|| search.notes()),
     }
-    search
-        .turned()
-        .or_else(|| search.slip(MOST_EDITS))
-        .or_else(|| search.same_words())
-        .or_else(notes)
 }
 
 /// Whether a name says that the file is a copy, a log or a leftover of another.
-pub(crate) fn is_leftover(name: &str) -> bool {
+fn is_leftover(name: &str) -> bool {
     const ENDINGS: &str = "backup bak diff lock log new old orig out rej swp tmp";
-    let name = name.to_ascii_lowercase();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-    name.ends_with('~') || ending.is_some_and(|ending| is_in(ENDINGS, ending))
+    name.ends_with('~') || ending.is_some_and(|ending| is_in_any_case(ENDINGS, ending))
+}
+
+/// Whether a name is that of a text for people, by its ending; a hidden file is none.
+fn is_prose(name: &str) -> bool {
+    const ENDINGS: &str = "adoc markdown md org rst text txt";
+    match name.rsplit_once('.') {
+        None => true,
+        Some((stem, ending)) => !stem.is_empty() && is_in_any_case(ENDINGS, ending),
+    }
+}
+
+/// Whether a file of this name is of a kind that a contract has names for: prose, or what ends
+/// as one of them. Pictures, secrets, scripts and leftovers are not.
+pub(crate) fn is_document(contract: &Contract<'_>, name: &str) -> bool {
+    let (stem, ending) = split_ending(name);
+    let mut rows = contract.rows.iter();
+    let is_of_kind =
+        is_prose(name) || (!stem.is_empty() && rows.any(|row| has_ending(&row.name, ending)));
+    is_of_kind && !is_leftover(name)
+}
+
+/// Whether files of a row's name end so.
+fn has_ending(name: &Name<'_>, ending: &str) -> bool {
+    match name {
+        Name::Exact(known) | Name::Wild(known) => split_ending(known).1 == ending,
+        Name::Slug(slug) => slug
+            .endings
+            .iter()
+            .any(|known| split_ending(known).1 == ending),
+        Name::Glob(_) => false,
+    }
+}
+
+fn is_in_any_case(words: &str, word: &str) -> bool {
+    let mut known = words.split_ascii_whitespace();
+    known.any(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// The directory of an entry; empty for the site itself.
@@ -95,12 +135,17 @@ fn split_ending(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or((name, ""))
 }
 
-/// The words of a name, in lower case and without its ending, and the ending.
-fn words(name: &str) -> (Vec<String>, String) {
-    let name = spell(name).to_ascii_lowercase();
-    let (stem, ending) = split_ending(&name);
-    let words = stem.split(['-', '.']).filter(|word| !word.is_empty());
-    (words.map(str::to_owned).collect(), ending.to_owned())
+/// The words of a name without its ending.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let (stem, _) = split_ending(name);
+    stem.split(['-', '.', '_', ' '])
+        .filter(|word| !word.is_empty())
+}
+
+/// Whether one ending is easily written for another: both of prose, or a slip apart.
+fn are_alike(ending: &str, known: &str) -> bool {
+    let is_of_prose = |ending: &str| is_prose(&format!("x.{ending}"));
+    osa_distance(ending, known) <= 1 || (is_of_prose(ending) && is_of_prose(known))
 }
 
 struct Search<'a> {
@@ -108,13 +153,11 @@ struct Search<'a> {
     edition: Edition,
     /// Those that are offered, and whose names lie in the entry's directory.
     rows: Vec<&'a Row<'a>>,
+    entry: &'a str,
     dir: &'a str,
     /// The entry as contracts write names, in its own case.
     spelled: String,
 }
-
-/// The most typing errors that still let a name be meant.
-const MOST_EDITS: usize = 3;
 
 impl<'a> Search<'a> {
     fn names(&self) -> impl Iterator<Item = &'a str> {
@@ -143,6 +186,14 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The contract's place for notes, for prose.
+    fn notes(&self) -> Option<String> {
+        if !is_prose(self.entry) {
+            return None;
+        }
+        self.allowed(self.contract.fallback?)
+    }
+
     /// `roadmap.md` → `ROADMAP.md`
     fn other_letters(&self, entry: &str) -> Option<String> {
         let mut names = self.names();
@@ -150,83 +201,81 @@ impl<'a> Search<'a> {
         same.map(str::to_owned)
     }
 
+    /// The first reading, with the number of slips in it.
+    fn by_letters(&self) -> Option<(usize, String)> {
+        let certain = self.by_the_rules().or_else(|| self.other_ending());
+        certain.map(|name| (0, name)).or_else(|| self.slip())
+    }
+
     /// `review_auth.md` → `review-auth.md`, `review/group-03.md` → `review/3.md`
-    fn by_the_rules(&self, entry: &str) -> Option<String> {
+    fn by_the_rules(&self) -> Option<String> {
         let lower = self.spelled.to_ascii_lowercase();
         self.allowed(&self.spelled)
             .or_else(|| self.allowed(&lower))
             .or_else(|| self.other_letters(&lower))
-            .or_else(|| self.slugs().find_map(|slug| respelled(slug, entry)))
+            .or_else(|| self.slugs().find_map(|slug| respelled(slug, self.entry)))
     }
 
     /// `plan.txt` → `plan.md`, `review.jsn` → `review.json`
     fn other_ending(&self) -> Option<String> {
         let (stem, given) = split_ending(&self.spelled);
-        let of_stem = |name: &&str| split_ending(name).0.eq_ignore_ascii_case(stem);
-        let edits = |name: &&str| damerau_levenshtein(split_ending(name).1, given);
-        let nearest = self.names().filter(of_stem).min_by_key(edits);
-        nearest.map(str::to_owned)
+        self.names()
+            .filter(|name| {
+                let (known, ending) = split_ending(name);
+                known.eq_ignore_ascii_case(stem) && are_alike(given, ending)
+            })
+            .min_by_key(|name| osa_distance(split_ending(name).1, given))
+            .map(str::to_owned)
     }
 
     /// A name within a few typing errors, one for five letters, or one of a pattern whose prefix
     /// is: the fewest edits and the most alike in length first.
-    fn slip(&self, at_most: usize) -> Option<String> {
+    fn slip(&self) -> Option<(usize, String)> {
         let lower = self.spelled.to_ascii_lowercase();
-        let is_alike = |name: &&str| name.len().abs_diff(lower.len()) <= MOST_EDITS;
-        let names = self.names().filter(is_alike).map(|name| {
-            let edits = damerau_levenshtein(&lower, &name.to_ascii_lowercase());
-            (edits, name.to_owned())
+        let names = self.names().filter_map(|name| {
+            let edits = typing_errors(&lower, &lower_case(name))?;
+            Some((edits, Cow::Borrowed(name)))
         });
-        let variants = self.slugs().filter_map(|slug| variant(slug, &lower));
+        let variants = self
+            .slugs()
+            .filter_map(|slug| variant(slug, &lower))
+            .map(|(edits, name)| (edits, Cow::Owned(name)));
         let nearest = names
             .chain(variants)
-            .filter(|(edits, name)| *edits <= (name.len() / 5).clamp(1, at_most))
+            .filter(|(edits, name)| *edits <= (name.len() / 5).clamp(1, MOST_EDITS))
             .min_by_key(|(edits, name)| (*edits, name.len().abs_diff(lower.len())));
-        nearest.map(|(_, name)| name)
+        nearest.map(|(edits, name)| (edits, name.into_owned()))
     }
 
-    /// `auth-review.md` → `review-auth.md`: the name of a pattern whose prefix stands behind.
-    fn turned(&self) -> Option<String> {
+    /// `auth-review.md` → `review-auth.md`: the name of a pattern whose prefix is at its end.
+    fn transposed(&self) -> Option<String> {
         let (stem, ending) = self.spelled.rsplit_once('.')?;
         let mut words: Vec<&str> = stem.split('-').collect();
         (1..words.len().min(6)).find_map(|_| {
             words.rotate_left(1);
-            let turned = format!("{}.{ending}", words.join("-")).to_ascii_lowercase();
+            let name = format!("{}.{ending}", words.join("-")).to_ascii_lowercase();
             let mut slugs = self.slugs().filter(|slug| !slug.prefix.is_empty());
-            slugs.any(|slug| slug.matches(&turned)).then_some(turned)
+            slugs.any(|slug| slug.matches(&name)).then_some(name)
         })
     }
 
     /// Whether a word says that the file is a copy or a log of another: `plan-old.md`.
     fn is_copy(&self) -> bool {
         const COPY: &str = "backup bak copy log new old orig output tmp";
-        let (words, _) = words(&self.spelled);
-        words.iter().any(|word| is_in(COPY, word))
+        words(&self.spelled).any(|word| is_in_any_case(COPY, word))
     }
 
-    /// `plan-x.md` → `plan.md`, `summary-impl.md` → `impl-summary.md`, `scratch.md` →
-    /// `scratchpad.md`: all words of one are among the other's, and of no other name's as well.
-    fn same_words(&self) -> Option<String> {
-        let (own, ending) = words(self.spelled.get(self.dir.len()..)?);
-        if own.is_empty() {
-            return None;
-        }
-        let distance = |name: &str| {
-            let (known, known_ending) = words(name.get(self.dir.len()..)?);
-            let shared = |from: &[String], among: &[String]| {
-                let is_among = |word: &&String| among.iter().any(|other| are_one(word, other));
-                from.iter().filter(is_among).count()
-            };
-            let (here, there) = (shared(&own, &known), shared(&known, &own));
-            let is_within = here == own.len() || there == known.len() && !known.is_empty();
-            let others = own.len() - here + known.len() - there;
-            let is_other = known_ending != ending;
-            // A few of its words in a file of another kind say nothing.
-            (is_within && !(is_other && others > 0)).then_some((others, is_other))
-        };
-        let mut alike: Vec<_> = self
+    /// The second reading: `plan-x.md` → `plan.md`, `summary-impl.md` → `impl-summary.md`,
+    /// `scratch.md` → `scratchpad.md`. All words of one are among the other's, and of no other
+    /// name's as well.
+    fn by_words(&self) -> Option<String> {
+        let own = Words::of(self.spelled.get(self.dir.len()..)?);
+        let mut alike: Vec<(usize, &str)> = self
             .names()
-            .filter_map(|name| Some((distance(name)?, name)))
+            .filter_map(|name| {
+                let known = Words::of(name.get(self.dir.len()..)?);
+                Some((own.apart_from(&known)?, name))
+            })
             .collect();
         alike.sort_unstable();
         match alike.as_slice() {
@@ -238,27 +287,60 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether two words are the same, or one is short for the other.
-fn are_one(word: &str, other: &str) -> bool {
-    let is_short = |short: &str, long: &str| short.len() >= 4 && long.starts_with(short);
-    word == other || is_short(word, other) || is_short(other, word)
+fn lower_case(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
-/// Writes what stands between a pattern's prefix and its ending as the pattern wants it.
+/// How many typing errors are between two names; `None` where they are more than count. Most
+/// names share too few letters, which costs less to see than the distance.
+fn typing_errors(name: &str, other: &str) -> Option<usize> {
+    let is_far = name.len().abs_diff(other.len()) > MOST_EDITS
+        || n_foreign(name, other).max(n_foreign(other, name)) > MOST_EDITS;
+    if is_far {
+        return None;
+    }
+    Some(osa_distance(name, other)).filter(|errors| *errors <= MOST_EDITS)
+}
+
+/// How many letters of a name another one has not, or not as often; of ASCII alone, where a
+/// letter is a byte.
+fn n_foreign(name: &str, other: &str) -> usize {
+    let mut left = [0_u16; 128];
+    for byte in other.bytes().filter(u8::is_ascii) {
+        left[usize::from(byte)] += 1;
+    }
+    let foreign = name.bytes().filter(u8::is_ascii).filter(|byte| {
+        let left = &mut left[usize::from(*byte)];
+        let is_foreign = *left == 0;
+        *left = left.saturating_sub(1);
+        is_foreign
+    });
+    foreign.count()
+}
+
+/// Writes the middle of a name, between its prefix and its ending, in the pattern's form.
 fn respelled(slug: &Slug, entry: &str) -> Option<String> {
-    let rest = entry
-        .strip_prefix(slug.prefix)
-        .filter(|_| !slug.prefix.is_empty())?;
+    if slug.prefix.is_empty() {
+        return None;
+    }
+    let rest = entry.strip_prefix(slug.prefix)?;
+    let (_, given) = split_ending(rest);
     slug.endings.iter().find_map(|ending| {
+        let is_near = rest == given || are_alike(given, ending.trim_start_matches('.'));
         let body = rest.strip_suffix(ending).or_else(|| match slug.shape {
-            Shape::Positive => rest.split('.').next(),
+            Shape::Positive if is_near => rest.split('.').next(),
             _ => None,
         })?;
         let body = match slug.shape {
             // Another number's file would be wrong.
             Shape::Positive => {
-                let digits = body.trim_start_matches(|c: char| !c.is_ascii_digit());
-                let digits = digits.trim_start_matches('0');
+                let digits = body
+                    .trim_start_matches(|c: char| !c.is_ascii_digit())
+                    .trim_start_matches('0');
                 let end = digits.find(|c: char| !c.is_ascii_digit());
                 digits[..end.unwrap_or(digits.len())].to_owned()
             }
@@ -278,7 +360,7 @@ fn variant(slug: &Slug, name: &str) -> Option<(usize, String)> {
     let (cut, _) = name.match_indices('-').nth(dashes - 1)?;
     let (prefix, rest) = name.split_at(cut + 1);
     let (body, given) = split_ending(rest);
-    let distance = damerau_levenshtein(prefix, slug.prefix);
+    let distance = typing_errors(prefix, slug.prefix)?;
     let variants = slug.endings.iter().map(|ending| {
         let is_other = ending.trim_start_matches('.') != given;
         (
@@ -327,7 +409,10 @@ mod tests {
             ("spec-x.md", "spec.md"),
             ("auth-review.md", "review-auth.md"),
             ("summary-impl.md", "impl-summary.md"),
-            ("architecture-plan.md", "plan.md"),
+            ("architecture-plan.md", "scratchpad.md"),
+            ("context.md", "scratchpad.md"),
+            ("architecture.md", "scratchpad.md"),
+            ("test-plan.md", "scratchpad.md"),
             ("test-results.md", "scratchpad.md"),
             ("plan.txt", "plan.md"),
             ("verification-rerun.txt", "verification-rerun.md"),
@@ -353,6 +438,14 @@ mod tests {
         {
             check("devt", entry, None);
         }
+        for entry in ".env screenshot.png junit.xml coverage.xml run.sh migrate.sh query.sql a.py \
+                      0001-y.patch results.csv data.jsonl .gitkeep .DS_Store plan.png review.sh \
+                      baseline.json id_rsa.pem dump.sqlite"
+            .split_whitespace()
+        {
+            check("devt", entry, None);
+        }
+        check("groups", "review/3.png", None);
         check("devt", "scaner-output.txt", Some("scanner-output.txt"));
     }
 

@@ -7,15 +7,18 @@ use crate::base::actor::{Actor, AgentName};
 use crate::base::string_enum::string_enum;
 use crate::contract::edition::Edition;
 use crate::contract::glob::Pattern;
+use crate::contract::near_miss;
 use crate::contract::slug::Slug;
 
 string_enum! {
-    /// The four classes of an entry, in the words of the devt contract.
+    /// The classes of an entry: four in the words of the devt contract, and what is not an agent's.
     pub enum Bucket {
         Canonical = "canonical",
         PatternAllowed = "pattern_allowed",
         Ephemeral = "ephemeral",
         AdHoc = "ad_hoc",
+        /// No row has it; see [`crate::contract::ignored`].
+        Ignored = "ignored",
     }
 }
 
@@ -49,7 +52,7 @@ pub enum Others {
 pub enum Name<'a> {
     Exact(&'a str),
     Slug(&'a Slug),
-    /// `*` within one component; a leading `**/` stands for any directories.
+    /// `*` within one component; a leading `**/` takes any directories.
     Wild(&'a str),
     /// A glob from the settings.
     Glob(&'a Pattern),
@@ -143,7 +146,7 @@ impl<'a> Row<'a> {
         self
     }
 
-    /// Of a name that nobody may use; its purpose says which one is right.
+    /// A name that no writer may use; its purpose says which one is right.
     pub const fn ad_hoc(mut self) -> Self {
         self.bucket = Bucket::AdHoc;
         self
@@ -173,6 +176,15 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Whether names of the row are possible below a directory.
+    pub fn leads_below(&self, dir: &str) -> bool {
+        match &self.name {
+            Name::Exact(name) | Name::Wild(name) => is_below(name, dir),
+            Name::Slug(slug) => is_below(slug.prefix, dir),
+            Name::Glob(glob) => glob.leads_below(dir),
+        }
+    }
+
     /// Whether a tool call may be sent to the row's names at all.
     pub fn is_offered(&self, edition: Edition) -> bool {
         edition.holds(self.edition)
@@ -195,6 +207,8 @@ string_enum! {
     pub enum DirKind {
         /// Only the rows' names.
         Closed = "closed",
+        /// Anything but misspelled forms of the rows' names.
+        Near = "near",
         /// Anything; rows only add who may write.
         Open = "open",
         /// A program's; no tool call.
@@ -226,7 +240,7 @@ impl<'a> Dir<'a> {
 /// A directory that is declared by the names in it alone.
 const ON_THE_WAY: &Dir<'_> = &Dir::new("", DirKind::Closed);
 
-/// An agent name, or a pattern with `*`, and the role it stands for.
+/// An agent name, or a pattern with `*`, and the role that it plays.
 #[derive(Clone, Copy, Debug)]
 pub struct Role<'a> {
     pub agent: &'a str,
@@ -282,16 +296,16 @@ pub struct Contract<'a> {
     pub fallback: Option<&'a str>,
 }
 
-/// Where an entry stands in a contract.
+/// What a contract says of an entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Classification<'c> {
     /// A row names it.
     Row(&'c Row<'c>),
     /// No row names it, and its directory is closed.
     AdHoc,
-    /// It lies in a directory the contract does not know.
+    /// It is in a directory that the contract does not know.
     UndeclaredDirectory,
-    /// It lies in, or is, a program's directory.
+    /// It is in, or is, a program's directory.
     ProgramDirectory,
     /// It is a declared directory itself.
     Directory(&'c Dir<'c>),
@@ -317,7 +331,7 @@ impl<'a> Contract<'a> {
         if let Some(dir) = self.dir(entry, edition) {
             return match dir.kind {
                 DirKind::Program => Classification::ProgramDirectory,
-                DirKind::Closed | DirKind::Open => Classification::Directory(dir),
+                DirKind::Closed | DirKind::Near | DirKind::Open => Classification::Directory(dir),
             };
         }
         let mut rows = self.rows.iter().filter(|row| edition.holds(row.edition));
@@ -325,30 +339,33 @@ impl<'a> Contract<'a> {
             return Classification::Row(row);
         }
         let (parent, direct) = self.nearest_dir(entry, edition);
-        let above = entry.rsplit_once('/').map(|(above, _)| above);
-        let is_beside_names = || above.is_some_and(|above| self.leads_on(above, edition));
         match parent.kind {
             DirKind::Program => Classification::ProgramDirectory,
-            DirKind::Open => Classification::Free,
+            DirKind::Near if near_miss::intended(self, entry, edition).is_some() => {
+                Classification::AdHoc
+            }
+            DirKind::Open | DirKind::Near => Classification::Free,
             DirKind::Closed if self.leads_on(entry, edition) => {
                 Classification::Directory(ON_THE_WAY)
             }
-            DirKind::Closed if direct || is_beside_names() => Classification::AdHoc,
+            DirKind::Closed if direct || self.has_named_siblings(entry, edition) => {
+                Classification::AdHoc
+            }
             DirKind::Closed => Classification::UndeclaredDirectory,
         }
     }
 
-    /// Whether names of the contract can lie below the entry.
+    /// Whether names of the contract are possible in the directory of the entry.
+    fn has_named_siblings(&self, entry: &str, edition: Edition) -> bool {
+        let above = entry.rsplit_once('/');
+        above.is_some_and(|(above, _)| self.leads_on(above, edition))
+    }
+
+    /// Whether names of the contract are possible below the entry.
     pub fn leads_on(&self, entry: &str, edition: Edition) -> bool {
-        let is_below =
-            |path: &str| path.as_bytes().get(entry.len()) == Some(&b'/') && path.starts_with(entry);
         let mut rows = self.rows.iter().filter(|row| edition.holds(row.edition));
         let mut dirs = self.dirs.iter().filter(|dir| edition.holds(dir.edition));
-        rows.any(|row| match &row.name {
-            Name::Exact(name) | Name::Wild(name) => is_below(name),
-            Name::Slug(slug) => is_below(slug.prefix),
-            Name::Glob(glob) => glob.leads_below(entry),
-        }) || dirs.any(|dir| is_below(dir.path))
+        rows.any(|row| row.leads_below(entry)) || dirs.any(|dir| is_below(dir.path, entry))
     }
 
     fn dir(&'a self, path: &str, edition: Edition) -> Option<&'a Dir<'a>> {
@@ -357,7 +374,7 @@ impl<'a> Contract<'a> {
             .find(|dir| edition.holds(dir.edition) && dir.path == path)
     }
 
-    /// The deepest declared directory above the entry, and whether the entry lies directly in it.
+    /// The deepest declared directory above the entry, and whether the entry is directly in it.
     pub fn nearest_dir(&'a self, entry: &str, edition: Edition) -> (Dir<'a>, bool) {
         let mut parent = entry;
         while let Some((above, _)) = parent.rsplit_once('/') {
@@ -371,6 +388,14 @@ impl<'a> Contract<'a> {
             site.unwrap_or(Dir::new("", DirKind::Open)),
             !entry.contains('/'),
         )
+    }
+
+    /// Whether the settings give an agent a role, whatever plugin it is of. `base` is the
+    /// contract without them.
+    pub fn adds_role_of(&self, agent: &AgentName, base: &Contract<'_>) -> bool {
+        let n_added = self.roles.len() - base.roles.len();
+        let mut added = self.roles.iter().take(n_added);
+        added.any(|role| wild(role.agent, agent.as_str()))
     }
 
     /// The role an agent plays here; `None` for an agent the contract does not know.
@@ -407,19 +432,29 @@ impl<'a> Contract<'a> {
     }
 }
 
+fn is_below(path: &str, dir: &str) -> bool {
+    path.as_bytes().get(dir.len()) == Some(&b'/') && path.starts_with(dir)
+}
+
 /// Matches a path pattern component by component.
 fn wild_path(pattern: &str, path: &str) -> bool {
     if let Some(last) = pattern.strip_prefix("**/") {
         return wild(last, path.rsplit('/').next().unwrap_or(path));
+    }
+    if let Some(dir) = pattern.strip_suffix("/**") {
+        let below = path
+            .strip_prefix(dir)
+            .and_then(|rest| rest.strip_prefix('/'));
+        return below.is_some_and(|below| !below.is_empty());
     }
     let mut parts = pattern.split('/').zip(path.split('/'));
     let depth = |path: &str| path.split('/').count();
     depth(pattern) == depth(path) && parts.all(|(pattern, part)| wild(pattern, part))
 }
 
-/// Matches one component against a pattern with `*`: what stands between the stars follows
-/// one another, as early as it can.
-fn wild(pattern: &str, text: &str) -> bool {
+/// Matches one component against a pattern with `*`: the parts between the stars follow one
+/// another, each as early as it can.
+pub(crate) fn wild(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else {
         return pattern == text;
     };

@@ -4,7 +4,7 @@
 //! and nothing else, because a file is only changed when they can still read
 //! it. `read` is lenient, for looking at a file.
 
-use super::yaml::{self, Change, Value};
+use super::yaml::{self, KeyChange, Value};
 use crate::base::text::split_bom;
 
 // Why a text has no front matter that shell readers understand.
@@ -29,7 +29,12 @@ impl Document<'_> {
     ///
     /// # Errors
     /// Those of `yaml::edit`.
-    pub fn edited(&self, value: Value, changes: &[Change], body: &str) -> Result<String, String> {
+    pub fn edited(
+        &self,
+        value: Value,
+        changes: &[KeyChange],
+        body: &str,
+    ) -> Result<String, String> {
         let front = yaml::edit(self.front, value, changes)?;
         let is_open = !self.closing_fence.ends_with('\n') && !body.is_empty();
         let newline = if is_open { "\n" } else { "" };
@@ -82,15 +87,23 @@ pub fn split(text: &str) -> Result<Document<'_>, &'static str> {
 /// # Errors
 /// Says what is missing or what the YAML parser rejects.
 pub fn read(text: &str) -> Result<Value, String> {
+    find(text)?.ok_or_else(|| NO_OPENING_FENCE.to_owned())
+}
+
+/// The same of a file that need not have any.
+///
+/// # Errors
+/// Says what is missing of a front matter that has begun, or what the YAML parser rejects.
+pub fn find(text: &str) -> Result<Option<Value>, String> {
     let (_, text) = split_bom(text);
     let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
     if lines.next().is_none_or(|line| line.trim_end() != "---") {
-        return Err(NO_OPENING_FENCE.to_owned());
+        return Ok(None);
     }
     let mut front = String::new();
     for line in lines {
         if matches!(line.trim_end(), "---" | "...") {
-            return yaml::parse(&front);
+            return yaml::parse(&front).map(Some);
         }
         front.push_str(line);
         front.push('\n');

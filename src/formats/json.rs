@@ -1,27 +1,41 @@
 //! JSON objects that other programs own: read leniently, changed key by key,
 //! written back with unknown keys and the order of all keys kept.
 
+mod outline;
+
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::surrogates;
-use crate::base::text::split_bom;
+use crate::base::text::{is_obeyed, split_bom};
+use outline::Outline;
 
 /// A value of strings and numbers, which always serializes, as one line with its end. JSON
 /// may hold some breaks as they are, but readers that split a text by Unicode's rules would
 /// find several lines in one.
 pub fn line(value: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(value).unwrap_or_default();
-    for (unicode_break, escaped) in [
-        ('\u{85}', "\\u0085"),
-        ('\u{2028}', "\\u2028"),
-        ('\u{2029}', "\\u2029"),
-    ] {
-        if line.contains(unicode_break) {
-            line = line.replace(unicode_break, escaped);
+    let json = serde_json::to_string(value).unwrap_or_default();
+    printable(json) + "\n"
+}
+
+/// JSON in which nothing can turn, color or end a line: beyond ASCII such characters are in its
+/// strings alone, where an escape says the same.
+pub fn printable(json: String) -> String {
+    if json.bytes().all(|byte| byte < 0x7f) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c >= '\u{7f}' && is_obeyed(c) {
+            // Every one of them is in the basic plane. A `String` takes everything.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
         }
     }
-    line + "\n"
+    escaped
 }
 
 /// JSON as JavaScript reads it: half a surrogate pair is text, here U+FFFD.
@@ -36,7 +50,29 @@ pub fn parse(text: &str) -> serde_json::Result<Value> {
     })
 }
 
-/// One JSON object. Of a key that stands twice the last value wins, as in every
+/// The largest text of which every value is kept, in bytes: a value takes up to a hundred times
+/// as much memory as its text.
+pub const MAX_WHOLE: usize = 1 << 20;
+
+/// The same of a text of any size. Of one that is larger than [`MAX_WHOLE`] the first keys of its
+/// object are kept, with what is no list and no object; the rest is only read.
+///
+/// # Errors
+/// The text is no JSON.
+pub fn outline(text: &str) -> serde_json::Result<Value> {
+    if text.len() <= MAX_WHOLE {
+        return parse(text);
+    }
+    serde_json::from_str(text)
+        .map(|Outline(value)| value)
+        .or_else(|_| {
+            let mut bytes = text.as_bytes().to_vec();
+            surrogates::repair(&mut bytes);
+            serde_json::from_slice(&bytes).map(|Outline(value)| value)
+        })
+}
+
+/// One JSON object. Of a key that is given twice the last value wins, as in every
 /// reader of these files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document(Map<String, Value>);
@@ -45,10 +81,28 @@ impl Document {
     /// A byte-order mark is tolerated. The nesting is bounded by `serde_json`.
     ///
     /// # Errors
-    /// The text is no JSON, or no object.
+    /// The text is no JSON, no object, or larger than [`MAX_WHOLE`].
     pub fn parse(text: &str) -> Result<Self, String> {
         let (_, text) = split_bom(text);
-        match parse(text) {
+        if text.len() > MAX_WHOLE {
+            return Err(format!(
+                "larger than {} KiB, which no state needs",
+                MAX_WHOLE >> 10
+            ));
+        }
+        Self::of(parse(text))
+    }
+
+    /// The same of what only has to be read, by its [`outline`].
+    ///
+    /// # Errors
+    /// As of `parse`.
+    pub fn outline(text: &str) -> Result<Self, String> {
+        Self::of(outline(split_bom(text).1))
+    }
+
+    fn of(read: serde_json::Result<Value>) -> Result<Self, String> {
+        match read {
             Ok(Value::Object(root)) => Ok(Self(root)),
             Ok(other) => Err(format!("the top level is {}, not an object", kind(&other))),
             Err(error) => Err(format!("not valid JSON: {error}")),
@@ -134,11 +188,11 @@ mod tests {
 
     #[test]
     fn a_value_is_one_line_to_every_reader() {
-        let value = ["a\u{2028}b\u{85}", "\u{2029}\u{2029}\r\n", "é"];
+        let value = ["a\u{2028}b\u{85}", "\u{2029}\u{7f}\u{9b}\u{202e}\r\n", "é"];
         let line = line(&value);
         assert_eq!(
             line,
-            "[\"a\\u2028b\\u0085\",\"\\u2029\\u2029\\r\\n\",\"é\"]\n"
+            "[\"a\\u2028b\\u0085\",\"\\u2029\\u007f\\u009b\\u202e\\r\\n\",\"é\"]\n"
         );
         let read: Vec<String> = serde_json::from_str(&line).unwrap();
         assert_eq!(read, value);

@@ -3,22 +3,33 @@
 
 use crate::base::text::split_bom;
 
-/// Where a line stands to code fences.
+/// What a line is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fence {
-    Outside,
-    /// In a fence that is closed further down; its two delimiters count.
-    Closed,
-    /// In a fence that never ends, which CommonMark lets run to the end of the
+pub enum Block {
+    Prose,
+    /// A fence that is closed further down; its two delimiters count.
+    Fence,
+    /// A fence that never ends, which CommonMark lets run to the end of the
     /// text.
-    Open,
+    OpenFence,
+    Quote,
+    /// Four or more blanks further right than the list items around it.
+    Indented,
+    /// A comment over several lines, first and last line included, or one that fills its line.
+    Comment,
+}
+
+impl Block {
+    pub fn is_fence(self) -> bool {
+        matches!(self, Self::Fence | Self::OpenFence)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Without its line end.
     pub text: &'a str,
-    pub fence: Fence,
+    pub block: Block,
 }
 
 /// A fence that is not closed yet.
@@ -26,12 +37,19 @@ struct Opened<'a> {
     /// The index of its first line.
     at: usize,
     marks: &'a str,
-    /// How many list items it stands in.
+    /// How many list items it is in.
     depth: usize,
 }
 
 /// The lines of a text, with CRLF and a leading byte-order mark tolerated.
 pub fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut lines = fenced(text);
+    mark_comments(&mut lines);
+    lines
+}
+
+/// The same, but for comments.
+fn fenced(text: &str) -> Vec<Line<'_>> {
     let (_, text) = split_bom(text);
     let mut lines: Vec<Line<'_>> = Vec::new();
     // The columns where the texts of the list items around a line begin.
@@ -61,11 +79,11 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
             .is_some_and(|fence| closes(body, fence.marks));
         let depth = items.len();
         open = before.or_else(|| opening(body).map(|marks| Opened { at, marks, depth }));
-        let fence = match open {
-            Some(_) => Fence::Open,
-            None => Fence::Outside,
+        let block = match open {
+            Some(_) => Block::OpenFence,
+            None => plain_block(body),
         };
-        lines.push(Line { text, fence });
+        lines.push(Line { text, block });
         if let Some(fence) = open.take_if(|_| ends) {
             close(&mut lines[fence.at..]);
         }
@@ -75,8 +93,84 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
 
 fn close(lines: &mut [Line<'_>]) {
     for line in lines {
-        line.fence = Fence::Closed;
+        line.block = Block::Fence;
     }
+}
+
+/// What a line outside fences is, without the list items that it is in.
+fn plain_block(body: &str) -> Block {
+    const CODE_INDENT: usize = 4;
+    let bare = body.trim_start_matches([' ', '\t']);
+    let indent = &body[..body.len() - bare.len()];
+    match bare.bytes().next() {
+        Some(_) if indent.len() >= CODE_INDENT || indent.contains('\t') => Block::Indented,
+        Some(b'>') => Block::Quote,
+        _ => Block::Prose,
+    }
+}
+
+const COMMENT: [&str; 2] = ["<!--", "-->"];
+
+/// A comment that begins a line runs to its end or to that of the text; within a line, to its
+/// end on one further down.
+fn mark_comments(lines: &mut [Line<'_>]) {
+    let mut at = 0;
+    while at < lines.len() {
+        let (line, rest) = (lines[at].text, &lines[at + 1..]);
+        let n_marked = if lines[at].block.is_fence() {
+            0
+        } else {
+            n_commented(line, rest)
+        };
+        for line in &mut lines[at..at + n_marked] {
+            line.block = Block::Comment;
+        }
+        at += n_marked.max(1);
+    }
+}
+
+/// How many lines, this one first, are a comment that begins in it.
+fn n_commented(line: &str, rest: &[Line<'_>]) -> usize {
+    let Some(begin) = open_comment(line) else {
+        return 0;
+    };
+    let begins_line = line[..begin].trim().is_empty();
+    if let Some(closed) = line[begin..].find(COMMENT[1]) {
+        let is_all = begins_line && line[begin + closed + 3..].trim().is_empty();
+        return usize::from(is_all);
+    }
+    let end = rest.iter().position(|line| line.text.contains(COMMENT[1]));
+    match end {
+        Some(n_between) => n_between + 2,
+        None if begins_line => rest.len() + 1,
+        None => 0,
+    }
+}
+
+/// Where the last comment of a line begins, unless it is quoted as code.
+fn open_comment(line: &str) -> Option<usize> {
+    let begin = line.rfind(COMMENT[0])?;
+    let is_code = line[..begin].matches('`').count() % 2 == 1;
+    (!is_code).then_some(begin)
+}
+
+/// The first line of a merge that was left undone: git's markers, with or without a label.
+pub fn merge_conflict(text: &str) -> Option<&str> {
+    let mut lines = text.lines();
+    lines.find(|line| {
+        let marker = line.split(' ').next().unwrap_or_default();
+        matches!(marker, "<<<<<<<" | ">>>>>>>")
+    })
+}
+
+/// A line without the comments that begin and end on it.
+pub fn without_comments(line: &str) -> String {
+    let mut pieces = line.split(COMMENT[0]);
+    let before = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(before, |text, piece| match piece.split_once(COMMENT[1]) {
+        Some((_, behind)) => text + behind,
+        None => text + COMMENT[0] + piece,
+    })
 }
 
 /// How far a list item's marker, and the blanks behind it, reach in a line.
@@ -91,7 +185,7 @@ fn item(body: &str) -> Option<usize> {
     is_item.then(|| body.len() - text.len() - beyond)
 }
 
-/// What stands behind a list item's marker.
+/// The text behind a list item's marker.
 fn behind_marker(line: &str) -> Option<&str> {
     match line.bytes().take_while(u8::is_ascii_digit).count() {
         0 => line.strip_prefix(['-', '*', '+']),
@@ -100,11 +194,12 @@ fn behind_marker(line: &str) -> Option<&str> {
     }
 }
 
-/// The lines that are not code: a fence left open hides all that follows it.
+/// The lines that are neither code in a fence nor comments: a fence left open hides all that
+/// follows it.
 pub fn outside_fences(text: &str) -> impl Iterator<Item = &str> {
     lines(text)
         .into_iter()
-        .filter(|line| line.fence == Fence::Outside)
+        .filter(|line| !line.block.is_fence() && line.block != Block::Comment)
         .map(|line| line.text)
 }
 
@@ -144,25 +239,25 @@ pub fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 /// tolerated, unless it names another value: then a template was left in.
 pub fn status<'v>(after_colon: &str, values: &[&'v str]) -> Option<&'v str> {
     let rest = after_colon.strip_prefix(' ')?;
-    let is_word = |value: &str, at: usize, text: &str| {
-        !text[..at].ends_with(char::is_alphanumeric)
-            && !text[at + value.len()..].starts_with(char::is_alphanumeric)
-    };
-    let begins = |value: &&&str| {
-        let behind = rest.strip_prefix(**value);
-        behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-    };
     let value = *values
         .iter()
-        .filter(begins)
+        .filter(|value| {
+            let behind = rest.strip_prefix(**value);
+            behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+        })
         .max_by_key(|value| value.len())?;
     let comment = &rest[value.len()..];
-    let names = |other: &&str| {
-        let mut places = comment.match_indices(other);
-        places.any(|(at, _)| is_word(other, at, comment))
-    };
     let mut others = values.iter().filter(|other| **other != value);
-    (!others.any(names)).then_some(value)
+    (!others.any(|other| names(comment, other))).then_some(value)
+}
+
+/// Whether a text has a value as a word of its own.
+fn names(text: &str, value: &str) -> bool {
+    let mut places = text.match_indices(value);
+    places.any(|(at, _)| {
+        !text[..at].ends_with(char::is_alphanumeric)
+            && !text[at + value.len()..].starts_with(char::is_alphanumeric)
+    })
 }
 
 /// The box at the start of a list item.
@@ -178,8 +273,7 @@ pub enum Checkbox {
 /// fences count, as they do for OpenSpec:
 /// `/^\s*(?:[-*+]|\d{1,9}[.)])\s*\[([\sxX])\]\s*(.*)/`. A link is no box.
 pub fn checkbox(line: &str) -> Option<(Checkbox, &str, &str)> {
-    let item = behind_marker(line.trim_start_matches(is_js_space))?;
-    let item = item.trim_start_matches(is_js_space);
+    let item = behind_marker(line.trim_start_matches(is_js_space))?.trim_start_matches(is_js_space);
     let (brackets, text) = item.split_at(item.find(']')? + 1);
     let mark = brackets.strip_prefix('[')?.strip_suffix(']')?;
     let mut inner = mark.trim_matches(is_js_space).chars();
@@ -208,10 +302,10 @@ mod tests {
     fn check_fences(text: &str, expected: &str) {
         let found: String = lines(text)
             .iter()
-            .map(|line| match line.fence {
-                Fence::Outside => '-',
-                Fence::Closed => 'c',
-                Fence::Open => 'o',
+            .map(|line| match line.block {
+                Block::Fence => 'c',
+                Block::OpenFence => 'o',
+                _ => '-',
             })
             .collect();
         assert_eq!(found, expected, "{text:?}");
@@ -244,6 +338,34 @@ mod tests {
         check_fences("-      ```\na", "--");
         check_fences("    - ```\na", "--");
         check_fences("-```\n1986.\n**b**\n- ", "----");
+    }
+
+    #[track_caller]
+    fn check_blocks(text: &str, expected: &str) {
+        let letter = |line: Line<'_>| match line.block {
+            Block::Prose => '-',
+            Block::Fence => 'c',
+            Block::OpenFence => 'o',
+            Block::Quote => 'q',
+            Block::Indented => 'i',
+            Block::Comment => '!',
+        };
+        let found: String = lines(text).into_iter().map(letter).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn quotes_indented_code_and_comments_are_no_prose() {
+        check_blocks("a\n> b\n - > c\nd", "-qq-");
+        check_blocks("a\n\n    b\n\tc\n- d\n\n     e\n", "--ii---");
+        check_blocks("<!-- a -->\nb <!-- c --> d", "!-");
+        check_blocks("<!-- a\n\nb\n--> c\nd", "!!!!-");
+        check_blocks("a <!-- b\nc\n-->\nd", "!!!-");
+        check_blocks("<!-- a\nb", "!!");
+        check_blocks("a <!-- b\nc", "--");
+        check_blocks("a `<!--` b\nc\n-->", "---");
+        check_blocks("```\n<!--\n```\na", "ccc-");
+        assert_eq!(without_comments("a <!-- b --> c <!-- d"), "a  c <!-- d");
     }
 
     #[test]

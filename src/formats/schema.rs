@@ -1,5 +1,5 @@
 //! The part of JSON Schema that says what a state file may hold. YAML counts as
-//! the JSON it stands for.
+//! the same in JSON.
 
 use std::fmt;
 
@@ -104,8 +104,8 @@ fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Er
         Value::Array(types) => types,
         one => vec![one],
     };
-    let types = types.into_iter().map(Type::deserialize);
-    types.collect::<Result<_, _>>().map_err(D::Error::custom)
+    let parsed = types.into_iter().map(Type::deserialize);
+    parsed.collect::<Result<_, _>>().map_err(D::Error::custom)
 }
 
 /// `false` is the schema of keys that may not be there.
@@ -162,22 +162,21 @@ impl Fault<'_> {
 
 /// What a check found, in the order of the schema.
 #[derive(Clone, Debug, Default)]
-pub struct Report<'s> {
+pub struct SchemaReport<'s> {
     pub faults: Vec<Fault<'s>>,
     /// The recommended keys that are not there.
     pub missing: Vec<Fault<'s>>,
 }
 
-impl<'s> Report<'s> {
+impl<'s> SchemaReport<'s> {
     /// # Errors
     /// The first wrong value, else the first key that is missing.
     pub fn into_result(mut self) -> Result<Vec<Fault<'s>>, Fault<'s>> {
-        let is_wrong = |fault: &Fault<'_>| fault.found.is_some();
-        let first = self.faults.iter().position(is_wrong).unwrap_or(0);
-        match self.faults.is_empty() {
-            true => Ok(self.missing),
-            false => Err(self.faults.swap_remove(first)),
+        if self.faults.is_empty() {
+            return Ok(self.missing);
         }
+        let wrong = self.faults.iter().position(|fault| fault.found.is_some());
+        Err(self.faults.swap_remove(wrong.unwrap_or(0)))
     }
 }
 
@@ -207,8 +206,8 @@ impl Schema {
     }
 
     /// Checks a value against one of the definitions, or with `""` the schema itself.
-    pub fn check(&self, def: &str, value: &impl Serialize) -> Report<'_> {
-        let mut report = Report::default();
+    pub fn check(&self, def: &str, value: &impl Serialize) -> SchemaReport<'_> {
+        let mut report = SchemaReport::default();
         // A mapping with a key that JSON has no text for has none of the keys either.
         let value = serde_json::to_value(value).unwrap_or(Value::Null);
         let schema = self.def(def).unwrap_or(self);
@@ -216,7 +215,13 @@ impl Schema {
         report
     }
 
-    fn check_at<'s>(&'s self, at: &'s Self, path: &str, value: &Value, report: &mut Report<'s>) {
+    fn check_at<'s>(
+        &'s self,
+        at: &'s Self,
+        path: &str,
+        value: &Value,
+        report: &mut SchemaReport<'s>,
+    ) {
         let name = at
             .reference
             .as_deref()
@@ -245,7 +250,7 @@ impl Schema {
         at: &'s Self,
         path: &str,
         map: &Map<String, Value>,
-        report: &mut Report<'s>,
+        report: &mut SchemaReport<'s>,
     ) {
         let below = |key: &str| match path {
             "" => key.to_owned(),
@@ -289,7 +294,7 @@ impl Schema {
             _ => true,
         };
         let fits = |schema: &Self| {
-            let mut report = Report::default();
+            let mut report = SchemaReport::default();
             self.check_at(schema, "", value, &mut report);
             report.faults.is_empty()
         };
@@ -356,7 +361,7 @@ mod tests {
     #[track_caller]
     fn check(schema: &str, value: Value, expected: &[&str]) {
         let schema = Schema::parse(schema).unwrap();
-        let Report { faults, missing } = schema.check("", &value);
+        let SchemaReport { faults, missing } = schema.check("", &value);
         let found: Vec<String> = faults
             .iter()
             .chain(&missing)

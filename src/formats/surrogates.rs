@@ -1,10 +1,10 @@
 //! Halves of surrogate pairs. JavaScript cuts texts between the two, and writes what is
-//! left as an escape that stands for no character.
+//! left as an escape of no character.
 
-/// Makes each half that stands alone U+FFFD, as readers do that go on.
+/// Makes each half without its other half U+FFFD, as readers do that go on.
 pub fn repair(json: &mut [u8]) {
-    let may_have = |text: &str| text.contains(r"\ud") || text.contains(r"\uD");
-    if !std::str::from_utf8(json).is_ok_and(may_have) {
+    let text = std::str::from_utf8(json).unwrap_or_default();
+    if !text.contains(r"\ud") && !text.contains(r"\uD") {
         return;
     }
     let mut at = 0;
@@ -22,7 +22,7 @@ pub fn repair(json: &mut [u8]) {
     }
 }
 
-/// The code unit that an escape at a place stands for.
+/// The code unit of an escape at a place.
 fn unit(json: &[u8], at: usize) -> Option<u16> {
     let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

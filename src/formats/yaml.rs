@@ -18,7 +18,7 @@ mod lines;
 /// Where a key belongs in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Directly below the block's own line; moved there when it stands elsewhere.
+    /// Directly below the block's own line; moved there when it is elsewhere.
     First,
     /// Where it is; at the end of the block when it is missing.
     Any,
@@ -26,13 +26,13 @@ pub enum Place {
 
 /// One scalar to set, by the keys that lead to it. Strings are written in double quotes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct KeyChange {
     pub path: Vec<String>,
     pub value: Value,
     pub place: Place,
 }
 
-impl Change {
+impl KeyChange {
     pub fn new<const N: usize>(path: [&str; N], value: impl Into<Value>) -> Self {
         Self {
             path: path.map(String::from).to_vec(),
@@ -53,6 +53,9 @@ impl Change {
 /// with their square where they nest, and it finds out about the depth late.
 const BRACKETS_MAX: usize = 4096;
 
+/// The largest text that is parsed, in bytes: the parser takes a second for four times as much.
+const MAX_TEXT: usize = 1 << 20;
+
 /// Parses one document; aliases and nesting are bounded by the parser.
 ///
 /// # Errors
@@ -66,6 +69,9 @@ pub fn parse(text: &str) -> Result<Value, String> {
 /// # Errors
 /// The same.
 pub fn parse_as<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    if text.len() > MAX_TEXT {
+        return Err(format!("larger than {} KiB", MAX_TEXT >> 10));
+    }
     if !has_few_brackets(text) {
         return Err(format!("more than {BRACKETS_MAX} opening brackets"));
     }
@@ -131,7 +137,7 @@ pub(crate) fn printable(character: char) -> char {
 /// # Errors
 /// Nothing is changed when one of them cannot be made exactly: a key holds a block or a list, or
 /// its parent is no block, or the lines are in a style that single-line edits cannot keep.
-pub fn edit(text: &str, mut expected: Value, changes: &[Change]) -> Result<String, String> {
+pub fn edit(text: &str, mut expected: Value, changes: &[KeyChange]) -> Result<String, String> {
     let mut lines = Lines::new(text);
     for change in changes {
         expect(&mut expected, &change.path, &change.value)
@@ -143,9 +149,9 @@ pub fn edit(text: &str, mut expected: Value, changes: &[Change]) -> Result<Strin
         return Ok(edited);
     }
     let paths: Vec<_> = changes.iter().map(|change| change.path.join(".")).collect();
-    let paths = paths.join("`, `");
     Err(format!(
-        "`{paths}` cannot be changed in this style; write one `key: value` a line"
+        "`{}` cannot be changed in this style; write one `key: value` a line",
+        paths.join("`, `")
     ))
 }
 
@@ -187,12 +193,12 @@ mod tests {
 
     const GATES: &str = "# top\nphase: planning # why\ngates:\n  review:\n    # note\n    timestamp: 'x'\n    status: pending\n  test:\n\n# end\nnames:\n- a\n";
 
-    fn changed(text: &str, changes: &[Change]) -> Result<String, String> {
+    fn changed(text: &str, changes: &[KeyChange]) -> Result<String, String> {
         edit(text, parse(text).unwrap(), changes)
     }
 
     #[track_caller]
-    fn check(text: &str, change: &Change, expected: &str) {
+    fn check(text: &str, change: &KeyChange, expected: &str) {
         assert_eq!(
             changed(text, std::slice::from_ref(change)).as_deref(),
             Ok(expected)
@@ -201,7 +207,7 @@ mod tests {
 
     #[test]
     fn single_lines_change() {
-        let status = |text| Change::new(["gates", "review", "status"], text);
+        let status = |text| KeyChange::new(["gates", "review", "status"], text);
         check(
             GATES,
             &status("passed"),
@@ -216,88 +222,92 @@ mod tests {
         );
         check(
             GATES,
-            &Change::new(["phase"], "done"),
+            &KeyChange::new(["phase"], "done"),
             &GATES.replace("phase: planning # why", "phase: \"done\"\n# why"),
         );
         check(
             GATES,
-            &Change::new(["gates", "test", "status"], "passed").first(),
+            &KeyChange::new(["gates", "test", "status"], "passed").first(),
             &GATES.replace("  test:\n", "  test:\n    status: \"passed\"\n"),
         );
         check(
             GATES,
-            &Change::new(["gates", "lint", "status"], "x"),
+            &KeyChange::new(["gates", "lint", "status"], "x"),
             &GATES.replace("  test:\n", "  test:\n  lint:\n    status: \"x\"\n"),
         );
-        check("", &Change::new(["n"], 3), "n: 3\n");
-        check("a: 1", &Change::new(["b"], true), "a: 1\nb: true\n");
+        check("", &KeyChange::new(["n"], 3), "n: 3\n");
+        check("a: 1", &KeyChange::new(["b"], true), "a: 1\nb: true\n");
         check(
             "a: 1\r\nb: 2\r\n",
-            &Change::new(["a"], 3),
+            &KeyChange::new(["a"], 3),
             "a: 3\r\nb: 2\r\n",
         );
         check(
             "a: |\n  x\n  y\nb: 2\n",
-            &Change::new(["a"], "z"),
+            &KeyChange::new(["a"], "z"),
             "a: \"z\"\nb: 2\n",
         );
         check(
             "'a' : \"x # y\" # z\n",
-            &Change::new(["a"], "q"),
+            &KeyChange::new(["a"], "q"),
             "'a' : \"q\"\n# z\n",
         );
     }
 
     #[test]
     fn comments_move_below_their_value() {
-        check("a: 1 # c", &Change::new(["a"], "x"), "a: \"x\"\n# c");
+        check("a: 1 # c", &KeyChange::new(["a"], "x"), "a: \"x\"\n# c");
         check(
             "a: 1 # c\r\n",
-            &Change::new(["a"], "x"),
+            &KeyChange::new(["a"], "x"),
             "a: \"x\"\r\n# c\r\n",
         );
         check(
             "a: 'it''s' # it's\n",
-            &Change::new(["a"], "x"),
+            &KeyChange::new(["a"], "x"),
             "a: \"x\"\n# it's\n",
         );
         check(
             "a: \"\\\" #\" # c\n",
-            &Change::new(["a"], "x"),
+            &KeyChange::new(["a"], "x"),
             "a: \"x\"\n# c\n",
         );
-        check("a: x#y\n", &Change::new(["a"], "x"), "a: \"x\"\n");
+        check("a: x#y\n", &KeyChange::new(["a"], "x"), "a: \"x\"\n");
         check(
             "a:\n  b: # c\n",
-            &Change::new(["a", "b"], "x"),
+            &KeyChange::new(["a", "b"], "x"),
             "a:\n  b: \"x\"\n  # c\n",
         );
         check(
             "\"a:b\": 1\n",
-            &Change::new(["a:b"], "x"),
+            &KeyChange::new(["a:b"], "x"),
             "\"a:b\": \"x\"\n",
         );
         check(
             "\"a\\\"b\": 1\n",
-            &Change::new(["a\"b"], "x"),
+            &KeyChange::new(["a\"b"], "x"),
             "\"a\\\"b\": \"x\"\n",
         );
         check(
             "-a: 1\n",
-            &Change::new(["b"], "x").first(),
+            &KeyChange::new(["b"], "x").first(),
             "b: \"x\"\n-a: 1\n",
         );
         check(
             "b: 1\n-a: 1\n",
-            &Change::new(["b"], "x"),
+            &KeyChange::new(["b"], "x"),
             "b: \"x\"\n-a: 1\n",
         );
-        check("# c\r\n", &Change::new(["a"], "x"), "a: \"x\"\r\n# c\r\n");
+        check(
+            "# c\r\n",
+            &KeyChange::new(["a"], "x"),
+            "a: \"x\"\r\n# c\r\n",
+        );
     }
 
     #[test]
     fn what_cannot_be_kept_is_refused() {
-        let change = [Change::new(["gates", "review", "status"], "passed")];
+        let change = [KeyChange::new(["gates", "review", "status"], "passed")];
         // What the text was taken for counts, not only what it becomes.
         let other = parse("gates: 1\nphase: done\n").unwrap();
         let style = |edited: Result<String, String>| {
@@ -308,12 +318,12 @@ mod tests {
             let why = edited.unwrap_err();
             assert!(why.contains("cannot hold a plain value here"), "{why}");
         };
-        let to_text = [Change::new(["gates"], "x")];
+        let to_text = [KeyChange::new(["gates"], "x")];
         style(edit("gates: 1\nphase: x\n", other, &to_text));
         block(changed("gates: x\n", &change));
         style(changed("gates: {review: {status: pending}}\n", &change));
         block(changed("gates:\n  a: 1\n", &to_text));
-        style(changed("a: &x 1\nb: *x\n", &[Change::new(["a"], "x")]));
+        style(changed("a: &x 1\nb: *x\n", &[KeyChange::new(["a"], "x")]));
     }
 
     fn scalar_text() -> impl Strategy<Value = String> {
@@ -355,7 +365,7 @@ mod tests {
             is_first in any::<bool>(),
         ) {
             let Ok(mut expected) = parse(&text) else { return Ok(()) };
-            let change = Change::new(["gates", &name, &key], value.as_str());
+            let change = KeyChange::new(["gates", &name, &key], value.as_str());
             let change = if is_first { change.first() } else { change };
             let path = ["gates", &name, &key].map(String::from);
             if expect(&mut expected, &path, &change.value).is_none() {
@@ -382,7 +392,7 @@ mod tests {
         #[test]
         fn no_text_is_broken(text in "[ab:#'\"|\\-\\[{ \\n&*]{0,60}", value in "[a-z\"\\\\]{0,5}") {
             if let Ok(read) = parse(&text) {
-                let changes = [Change::new(["a", "b"], value.as_str()), Change::new(["b"], value.as_str())];
+                let changes = [KeyChange::new(["a", "b"], value.as_str()), KeyChange::new(["b"], value.as_str())];
                 let _ = edit(&text, read, &changes);
             }
         }

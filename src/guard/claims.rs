@@ -4,21 +4,22 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::error::Error;
+use std::fs;
 use std::path::Path;
-use std::{fmt, fs, io};
 
 use crate::base::disk::cache::DirCache;
 use crate::base::disk::resolve::{FollowFinal, is_missing, resolve};
+use crate::base::git::{TrackedFiles, WorkTree};
 use crate::base::path;
 use crate::base::target::{Act, Target};
-use crate::base::text::excerpt;
 use crate::contract::denial::DenyCode;
-use crate::guard::descendants::{held, taken_along};
-use crate::guard::targets::Unread;
+use crate::contract::table::DirKind;
+use crate::guard::descendants::taken_along;
+use crate::guard::git_keeps;
+pub use crate::guard::judge_error::JudgeError;
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::{OnDisk, Project, Root};
-use crate::project::sites;
+use crate::project::sites::{self, Level};
 use crate::settings::load::OWN_FOLDER;
 use crate::systems::{agentmux, own};
 
@@ -44,6 +45,9 @@ pub enum Resolution {
     Outside { real: String },
     /// The path is a whole site, or holds one.
     WholeSite,
+    /// The path holds a work tree of this repository, and in a site of it these entries, which
+    /// git does not track.
+    Untracked(Vec<String>),
 }
 
 impl Claim<'_> {
@@ -67,88 +71,11 @@ impl Claim<'_> {
     }
 }
 
-/// Why a call that concerns a system could not be judged. It is denied.
-#[derive(Debug)]
-pub enum JudgeError {
-    Target {
-        path: String,
-        system: String,
-        code: DenyCode,
-        error: io::Error,
-    },
-    /// It would take away a tree that is too large to be searched for sites.
-    TooLarge { path: String },
-    /// Its targets are not known.
-    Call(Unread),
-}
+/// How many claims of one call are judged each by itself. All further ones are denied as one.
+pub const MAX_JUDGED: usize = 1_000;
 
-impl fmt::Display for JudgeError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Target {
-                path,
-                system,
-                error,
-                ..
-            } => write!(
-                out,
-                "`{}` belongs to {system} and could not be judged: {}",
-                excerpt(path, 160),
-                excerpt(&error.to_string(), 420)
-            ),
-            Self::TooLarge { path } => write!(
-                out,
-                "`{}` may hold workflow state and is too large to be searched for it: \
-                 more than {MAX_SEARCHED} directories",
-                excerpt(path, 160)
-            ),
-            Self::Call(unread) => write!(out, "{unread}"),
-        }
-    }
-}
-
-impl Error for JudgeError {}
-
-impl JudgeError {
-    /// The rule that it might break.
-    pub fn code(&self) -> DenyCode {
-        match self {
-            Self::Target { code, .. } => *code,
-            Self::TooLarge { .. } => DenyCode::BulkRemoval,
-            Self::Call(_) => DenyCode::MalformedContent,
-        }
-    }
-
-    /// The id of the system that it concerns, where it is known.
-    pub fn system(&self) -> Option<&str> {
-        match self {
-            Self::Target { system, .. } => Some(system),
-            Self::Call(Unread::Command(_, system)) => Some(system),
-            _ => None,
-        }
-    }
-
-    /// The refusal, with what to do.
-    pub fn reason(&self) -> String {
-        let (code, way_on) = (self.code().as_str(), self.way_on());
-        format!(
-            "The call is denied ({code}): {self}. Nothing was written; {way_on}, or run `statewarden doctor`."
-        )
-    }
-
-    /// What to do instead, as a clause.
-    fn way_on(&self) -> &'static str {
-        match self {
-            Self::Call(Unread::Command(..)) => {
-                "split the command and change state files in commands of their own"
-            }
-            Self::TooLarge { .. } => "remove its subdirectories one at a time, in separate calls",
-            Self::Target { .. } | Self::Call(Unread::Arguments(_)) => "mend that and try again",
-        }
-    }
-}
-
-/// Finds the claim of every target; targets of no system have none.
+/// Finds the claim of every target; targets of no system have none. Behind [`MAX_JUDGED`] of
+/// them comes one more at most.
 ///
 /// # Errors
 /// The disk refuses to say where a path lands that names a governed place, or
@@ -158,23 +85,42 @@ pub fn of<'s>(
     project: &Project,
     registry: &'s Registry<'s>,
 ) -> Result<Vec<Claim<'s>>, JudgeError> {
-    let mut claims = Vec::new();
-    // With every system switched off there is no place to keep.
-    if registry.governed.is_empty() {
-        return Ok(claims);
-    }
-    let mut search = Search::new(project, registry);
-    for target in targets {
-        if let Some(mut claim) = search.claim(target)? {
-            let along = taken_along(&mut claim);
-            claims.push(claim);
-            claims.extend(along);
-        }
-    }
+    let (mut claims, surplus) = judged(targets, project, registry)?;
+    claims.extend(surplus);
     Ok(claims)
 }
 
-/// The site that an absolute path lies in, or is, going by its name alone.
+/// The claims that are judged each by itself, and the first of those that are not.
+///
+/// # Errors
+/// As of [`of`].
+pub(crate) fn judged<'s>(
+    targets: &[Target],
+    project: &Project,
+    registry: &'s Registry<'s>,
+) -> Result<(Vec<Claim<'s>>, Option<Claim<'s>>), JudgeError> {
+    let (mut claims, mut n_judged) = (Vec::new(), 0);
+    // With every system switched off there is no place to keep.
+    if registry.governed.is_empty() {
+        return Ok((claims, None));
+    }
+    let mut search = Search::new(project, registry);
+    for target in targets {
+        let Some(mut claim) = search.claim(target)? else {
+            continue;
+        };
+        if n_judged == MAX_JUDGED {
+            return Ok((claims, Some(claim)));
+        }
+        n_judged += 1;
+        let along = taken_along(&mut claim);
+        claims.push(claim);
+        claims.extend(along);
+    }
+    Ok((claims, None))
+}
+
+/// The site that an absolute path is in, or is, going by its name alone.
 pub fn site_of<'s>(
     path: &str,
     project: &Project,
@@ -196,6 +142,11 @@ struct Found<'s> {
 }
 
 impl Found<'_> {
+    /// The absolute path of the entry, or of the site.
+    fn path(&self) -> String {
+        self.root.path(&path::below(&self.site, &self.entry))
+    }
+
     /// The site's path; links in it are not followed yet.
     fn real_site(&self) -> String {
         format!("{}/{}", self.root.real(), self.site)
@@ -209,12 +160,13 @@ struct Search<'p, 's> {
     dirs: DirCache,
     /// How many directories may still be searched.
     left: usize,
+    git: RefCell<TrackedFiles>,
     /// Directories that lie in no inner work tree: many targets lie side by side.
     in_no_inner: RefCell<HashSet<String>>,
 }
 
 /// How many directories of the trees that a call takes away are searched for sites.
-const MAX_SEARCHED: usize = 50_000;
+pub(super) const MAX_SEARCHED: usize = 50_000;
 
 impl<'p, 's> Search<'p, 's> {
     fn new(project: &'p Project, registry: &'s Registry<'s>) -> Self {
@@ -223,6 +175,7 @@ impl<'p, 's> Search<'p, 's> {
             registry,
             dirs: DirCache::default(),
             left: MAX_SEARCHED,
+            git: RefCell::default(),
             in_no_inner: RefCell::default(),
         }
     }
@@ -231,7 +184,7 @@ impl<'p, 's> Search<'p, 's> {
         let written = path::collapse(&target.path);
         let by_name = self.find(&written);
         let last = match target.act {
-            Act::Write | Act::Edit | Act::Clear | Act::Clean => FollowFinal::Follow,
+            Act::Write | Act::Edit | Act::Clear | Act::Clean(_) => FollowFinal::Follow,
             Act::MakeDir | Act::Link | Act::Remove | Act::RemoveTree | Act::MoveAway => {
                 FollowFinal::Keep
             }
@@ -255,34 +208,17 @@ impl<'p, 's> Search<'p, 's> {
             (None, false) => self.find(&real).map(|found| (found, Resolution::Inside)),
         };
         let found = match found {
-            None => self
-                .holder(target.act, [&written, &real])?
-                .map(|found| (found, Resolution::WholeSite)),
+            None => self.holder(target.act, [&written, &real])?,
+            Some((found, _)) if !self.is_taken(&found.path(), target.act) => None,
             found => found,
         };
-        let found = found.filter(|(found, _)| !Self::is_plain_file(found, target.act));
-        Ok(found.map(|(found, lands)| {
-            let lands = if found.entry.is_empty() {
-                Resolution::WholeSite
-            } else {
-                lands
-            };
-            let lands = match link_out(target, &found) {
-                Some(real) => Resolution::Outside { real },
-                None => lands,
-            };
-            Claim {
-                governed: found.governed,
-                root: found.root,
-                site: found.site,
-                entry: found.entry,
-                lands,
-                target: target.clone(),
-            }
-        }))
+        Ok(match found {
+            Some((found, _)) if Self::is_plain_file(&found, target.act) => None,
+            found => found.map(|(found, lands)| claimed(target, found, lands)),
+        })
     }
 
-    /// Whether a file lies, or would lie, where each directory is a site:
+    /// Whether a file is, or would be, where each directory is a site:
     /// `openspec/changes/README.md`.
     fn is_plain_file(found: &Found<'_>, act: Act) -> bool {
         if !found.entry.is_empty() || matches!(act, Act::MakeDir | Act::Link) {
@@ -377,16 +313,20 @@ impl<'p, 's> Search<'p, 's> {
     }
 
     /// The site that removing, moving or clearing a directory above it would take
-    /// along: the directory as it is named, and where it lies.
-    fn holder(&mut self, act: Act, paths: [&str; 2]) -> Result<Option<Found<'s>>, JudgeError> {
+    /// along: the directory as it is named, and where it is.
+    fn holder(
+        &mut self,
+        act: Act,
+        paths: [&str; 2],
+    ) -> Result<Option<(Found<'s>, Resolution)>, JudgeError> {
         if !matches!(
             act,
-            Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean
+            Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean(_)
         ) {
             return Ok(None);
         }
         if let Some(found) = self.own_file(act, paths) {
-            return Ok(Some(found));
+            return Ok(Some((found, Resolution::WholeSite)));
         }
         match self.held_in(act, paths[0])? {
             None if paths[0] != paths[1] => self.held_in(act, paths[1]),
@@ -397,10 +337,12 @@ impl<'p, 's> Search<'p, 's> {
     /// This program or a plugin's contract, where removing or moving a directory takes it
     /// along. What clears a directory leaves what git ignores.
     fn own_file(&self, act: Act, paths: [&str; 2]) -> Option<Found<'s>> {
-        let mut dirs = paths
+        if matches!(act, Act::Clear | Act::Clean(_)) {
+            return None;
+        }
+        let (root, name) = paths
             .into_iter()
-            .filter(|_| !matches!(act, Act::Clear | Act::Clean));
-        let (root, name) = dirs.find_map(|dir| self.project.own_file_in(dir))?;
+            .find_map(|dir| self.project.own_file_in(dir))?;
         Some(Found {
             governed: self.registry.get(own::ID)?,
             site: String::new(),
@@ -409,38 +351,48 @@ impl<'p, 's> Search<'p, 's> {
         })
     }
 
+    /// Whether an act takes something of what is at a path: git leaves what it tracks.
+    fn is_taken(&self, path: &str, act: Act) -> bool {
+        match act {
+            Act::Clean(cleaning) => {
+                git_keeps::takes(&mut self.git.borrow_mut(), path.as_ref(), cleaning)
+            }
+            _ => true,
+        }
+    }
+
     /// A site at a directory or below it. What may still be searched is counted down.
-    fn held_in(&mut self, act: Act, path: &str) -> Result<Option<Found<'s>>, JudgeError> {
+    fn held_in(
+        &mut self,
+        act: Act,
+        path: &str,
+    ) -> Result<Option<(Found<'s>, Resolution)>, JudgeError> {
         let (project, registry) = (self.project, self.registry);
-        let found = |governed, root: &Root, site| Found {
-            governed,
-            root: root.clone(),
-            site,
-            entry: String::new(),
+        let whole = |governed, root: &Root, site| {
+            let (root, entry) = (root.clone(), String::new());
+            let found = Found {
+                governed,
+                root,
+                site,
+                entry,
+            };
+            Ok(Some((found, Resolution::WholeSite)))
         };
         if let (Some(root), Some(agentmux)) = (project.feature_dir(), registry.get(agentmux::ID))
             && root.lies_in(path)
         {
-            return Ok(Some(found(agentmux, root, String::new())));
+            return whole(agentmux, root, String::new());
         }
-        let is_file = |meta: fs::Metadata| !meta.is_dir();
-        if fs::metadata(path).map_or_else(|error| is_missing(&error), is_file) {
+        if fs::metadata(path).map_or_else(|error| is_missing(&error), |meta| !meta.is_dir()) {
             return Ok(None);
         }
         if let (Some(root), Some(own)) = (project.settings_in(path), registry.get(own::ID)) {
-            return Ok(Some(found(own, root, OWN_FOLDER.to_owned())));
+            return whole(own, root, OWN_FOLDER.to_owned());
         }
         let places = [project.locate(path), project.around(path)];
         for (root, below) in places.iter().flatten() {
             for level in sites::dirs_below(root, below) {
-                let held = |governed| {
-                    Some(found(
-                        governed,
-                        root,
-                        held(act, root, &level, governed, registry)?,
-                    ))
-                };
-                if let Some(found) = registry.governed.iter().find_map(held) {
+                if let Some(found) = self.held_at(act, root, below, &level) {
                     return Ok(Some(found));
                 }
                 self.left = self
@@ -453,14 +405,89 @@ impl<'p, 's> Search<'p, 's> {
         }
         Ok(None)
     }
+
+    /// A site that a directory below the one that goes holds. Another repository that goes as a
+    /// whole goes with its own; of a work tree, what git tracks is kept in the repository.
+    fn held_at(
+        &self,
+        act: Act,
+        root: &Root,
+        start: &str,
+        level: &Level,
+    ) -> Option<(Found<'s>, Resolution)> {
+        // What clears a directory leaves its `.git`.
+        let is_cleared = matches!(act, Act::Clear | Act::Clean(_));
+        let tree = level
+            .work_tree
+            .as_deref()
+            .filter(|tree| !(is_cleared && *tree == start))
+            .and_then(|tree| WorkTree::at(&Path::new(root.real()).join(tree)));
+        let is_linked = match &tree {
+            Some(tree) if !self.project.is_of_repository(tree) => return None,
+            Some(tree) => tree.is_linked(),
+            None => false,
+        };
+        self.registry.governed.iter().find_map(|governed| {
+            let mut sites = sites::held(root, level, governed, self.registry)
+                .into_iter()
+                .filter(|site| !is_ignored(site, act))
+                .map(|site| site.site);
+            let found = |site| Found {
+                governed,
+                root: root.clone(),
+                site,
+                entry: String::new(),
+            };
+            if !is_linked {
+                let site = sites.find(|site| self.is_taken(&root.path(site), act))?;
+                return Some((found(site), Resolution::WholeSite));
+            }
+            let view = OnDisk::of(root, self.registry);
+            if governed.site_kind(&view) != DirKind::Closed {
+                return None;
+            }
+            sites.find_map(|site| {
+                let dir = root.path(&site);
+                let left = git_keeps::untracked(&mut self.git.borrow_mut(), dir.as_ref());
+                (!left.is_empty()).then(|| (found(site), Resolution::Untracked(left)))
+            })
+        })
+    }
+}
+
+/// Whether what clears a directory leaves our own folder, which is ignored by the file that it
+/// comes with.
+fn is_ignored(site: &sites::Site<'_>, act: Act) -> bool {
+    matches!(act, Act::Clean(cleaning) if !cleaning.takes_ignored())
+        && site.governed.id() == own::ID
+        && Path::new(site.root.real())
+            .join(&site.site)
+            .join(".gitignore")
+            .exists()
+}
+
+fn claimed<'s>(target: &Target, found: Found<'s>, lands: Resolution) -> Claim<'s> {
+    let lands = match (link_out(target, &found), lands) {
+        (Some(real), _) => Resolution::Outside { real },
+        (None, Resolution::Inside) if found.entry.is_empty() => Resolution::WholeSite,
+        (None, lands) => lands,
+    };
+    Claim {
+        governed: found.governed,
+        root: found.root,
+        site: found.site,
+        entry: found.entry,
+        lands,
+        target: target.clone(),
+    }
 }
 
 /// A link that would be made in a site and lead out of it.
 fn link_out(target: &Target, found: &Found<'_>) -> Option<String> {
-    let link_to = target
-        .link_to
-        .as_deref()
-        .filter(|_| target.act == Act::Link)?;
+    if target.act != Act::Link {
+        return None;
+    }
+    let link_to = target.link_to.as_deref()?;
     let (dir, _) = path::split_last(&target.path)?;
     let real = resolve(&path::join(dir, link_to, None), FollowFinal::Follow).ok()?;
     let site = resolve(&found.real_site(), FollowFinal::Follow).ok()?;

@@ -24,9 +24,10 @@ pub enum Channel {
 
 impl Channel {
     pub fn of(tool: Tool<'_>) -> Self {
-        match tool.runs_commands() {
-            true => Self::Shell,
-            false => Self::FileTool,
+        if tool.runs_commands() {
+            Self::Shell
+        } else {
+            Self::FileTool
         }
     }
 }
@@ -65,6 +66,15 @@ impl Decision {
             None => Self::Allow { notes: Vec::new() },
             Some(Mode::Enforce) => Self::Deny(denials),
             Some(Mode::Warn | Mode::Off) => Self::Warn(denials),
+        }
+    }
+
+    /// With further objections behind those that are there.
+    pub(crate) fn and(self, more: Vec<Denial>) -> Self {
+        match self {
+            decision if more.is_empty() => decision,
+            Self::Allow { .. } => Self::of(more),
+            Self::Warn(denials) | Self::Deny(denials) => Self::of([denials, more].concat()),
         }
     }
 
@@ -123,18 +133,19 @@ pub fn decide(
             Err(objection) => add(&mut denials, objection.about(claim, call)),
         }
     }
-    Ok(match denials.is_empty() {
-        true => Decision::Allow { notes },
-        false => Decision::of(denials),
+    Ok(if denials.is_empty() {
+        Decision::Allow { notes }
+    } else {
+        Decision::of(denials)
     })
 }
 
 /// A command that writes a file and then appends to it is denied for one thing.
 fn add(denials: &mut Vec<Denial>, denial: Denial) {
     /// A reason and a record have no room for more.
-    const TOLD: usize = 64;
-    let is_it = |told: &Denial| told.path == denial.path && told.code == denial.code;
-    if !denials.iter().rev().take(TOLD).any(is_it) {
+    const REPORTED: usize = 64;
+    let mut last = denials.iter().rev().take(REPORTED);
+    if !last.any(|known| known.path == denial.path && known.code == denial.code) {
         denials.push(denial);
     }
 }
@@ -171,15 +182,18 @@ impl Objection {
 
     pub(crate) fn about(self, claim: &Claim<'_>, call: &Call<'_>) -> Denial {
         // From anywhere else, a path below the root would be another file.
-        let from_cwd = |path: String| match claim.root.is_at(call.cwd) {
-            true => path,
-            false => claim.root.path(&path),
+        let from_cwd = |path: String| {
+            if claim.root.is_at(call.cwd) {
+                path
+            } else {
+                claim.root.path(&path)
+            }
         };
         let instead = self.suggestion.as_ref().map(|name| {
-            let path = path::below(&claim.site, name);
+            let below = path::below(&claim.site, name);
             Instead {
-                is_there: (call.exists)(&claim.root.path(&path)),
-                path: from_cwd(path),
+                is_there: (call.exists)(&claim.root.path(&below)),
+                path: from_cwd(below),
             }
         });
         Denial {
@@ -208,7 +222,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
         return Err(Objection::new(DenyCode::PathEscape, why));
     }
     let removes = match claim.target.act {
-        Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean => true,
+        Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean(_) => true,
         Act::Write | Act::Edit | Act::MakeDir | Act::Link => false,
     };
     if removes {
@@ -232,7 +246,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
             );
             Err(Objection::new(DenyCode::PathEscape, why))
         }
-        Resolution::WholeSite => Ok(Asks::Nothing),
+        Resolution::WholeSite | Resolution::Untracked(_) => Ok(Asks::Nothing),
         Resolution::Inside => entry_rules(claim, call),
     }
 }
@@ -335,17 +349,20 @@ fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Obje
     }
 }
 
+fn makes_file(claim: &Claim<'_>, call: &Call<'_>) -> bool {
+    match claim.target.act {
+        Act::Edit => !(call.exists)(&claim.path()),
+        act => act == Act::Write,
+    }
+}
+
 fn row_rules(claim: &Claim<'_>, row: &Row<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     let entry = claim.entry.as_str();
     let writer = claim.governed.system.writer(row, entry);
     writer_rules(claim, writer, row.purpose, call)?;
-    let makes_file = || match claim.target.act {
-        Act::Edit => !(call.exists)(&claim.path()),
-        act => act == Act::Write,
-    };
     match row.bucket {
-        Bucket::AdHoc => ad_hoc(claim, call, row.purpose),
-        Bucket::Ephemeral if call.channel == Channel::FileTool && makes_file() => {
+        Bucket::AdHoc | Bucket::Ignored => ad_hoc(claim, call, row.purpose),
+        Bucket::Ephemeral if call.channel == Channel::FileTool && makes_file(claim, call) => {
             let why = format!("`{entry}` is a temporary name");
             Err(Objection::new(DenyCode::EphemeralName, why))
         }

@@ -5,14 +5,15 @@ use std::io;
 use crate::base::disk::bounded_read::read_text;
 use crate::base::disk::cache::DirCache;
 use crate::base::disk::resolve::exists;
-use crate::base::target::{Act, Target, Text};
+use crate::base::target::{Act, Text};
 use crate::guard::claims::{self, Claim, JudgeError, Resolution};
 use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Decision};
-use crate::guard::targets;
-use crate::host::event::{Event, Kind, Tool};
+use crate::guard::{own_verbs, targets};
+use crate::host::event::{Event, Tool};
 use crate::project::context::Context;
-use crate::shell::Scene;
+use crate::settings::model::Settings;
+use crate::shell::{Analysis, Scene};
 use crate::systems::groups;
 use crate::systems::system::{Note, PriorText};
 
@@ -24,36 +25,67 @@ pub fn judge<'w>(
     context: &Context<'w>,
     event: &Event<'_>,
 ) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
+    judge_changes(context, event, changes(context, event)?)
+}
+
+/// What a call would change.
+pub(crate) fn changes(context: &Context<'_>, event: &Event<'_>) -> Result<Analysis, JudgeError> {
     let scene = Scene {
         cwd: &context.cwd,
         env: context.env,
         disk: &DirCache::default(),
     };
-    let changes = targets::of(event, &scene).map_err(JudgeError::Call)?;
-    judge_targets(context, event, &changes.targets)
+    targets::of(event, &scene).map_err(JudgeError::Call)
 }
 
-pub(crate) fn judge_targets<'w>(
+/// Decides about what a call would change.
+///
+/// # Errors
+/// A target belongs to a system and could not be judged.
+pub(crate) fn judge_changes<'w>(
     context: &Context<'w>,
     event: &Event<'_>,
-    targets: &[Target],
+    changes: Analysis,
 ) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
-    let claims = claims::of(targets, &context.project, context.registry)?;
+    let mut targets = changes.targets;
+    targets.extend(own_verbs::targets(context, &changes.own_commands));
+    let (mut claims, surplus) = claims::judged(&targets, &context.project, context.registry)?;
+    leave_own_tools_alone(&mut claims, event, &context.rules.settings);
+    let actor = event.actor();
     let call = Call {
-        actor: &event.actor(),
+        actor: &actor,
         channel: Channel::of(event.tool()),
         cwd: &context.cwd,
-        targets,
+        targets: &targets,
         exists,
     };
-    let mut decision = decision::decide(&claims, &call, &|claim| contents_after(event, claim))?;
+    let mut decision = decision::decide(&claims, &call, &|claim| contents_after(event, claim))?
+        .and(own_verbs::denials(context, &actor, &changes.own_commands));
+    if let (Some(surplus), false) = (surplus, matches!(decision, Decision::Deny(_))) {
+        return Err(JudgeError::TooMany {
+            path: surplus.path(),
+            system: surplus.governed.id().to_owned(),
+        });
+    }
     if let Decision::Allow { notes } = &mut decision {
         notes.extend(claims.iter().filter_map(left_open));
     }
     Ok((decision, claims))
 }
 
-/// What is told of a change that moves into the archive with work left in it.
+/// Takes out the claims of systems whose own program the tool of the call is.
+pub(crate) fn leave_own_tools_alone(
+    claims: &mut Vec<Claim<'_>>,
+    event: &Event<'_>,
+    settings: &Settings,
+) {
+    if let Tool::Mcp(_) = event.tool() {
+        let tool = event.tool_name.as_str();
+        claims.retain(|claim| !settings.system(claim.governed.id()).is_own_program(tool));
+    }
+}
+
+/// A note on a change that moves into the archive with work left in it.
 fn left_open(claim: &Claim<'_>) -> Option<Note> {
     let moves_away = claim.target.act == Act::MoveAway && claim.lands == Resolution::WholeSite;
     if !moves_away || claim.governed.id() != groups::ID {
@@ -71,7 +103,7 @@ pub(crate) fn contents_after(event: &Event<'_>, claim: &Claim<'_>) -> io::Result
     if !claim.governed.system.judges(&claim.entry) {
         return Ok(None);
     }
-    if event.kind() != Kind::PreToolUse {
+    if !event.kind().is_before_call() {
         let there = read_text(&claim.path()).ok().flatten();
         return Ok(there.map(Content::unchanged));
     }
@@ -86,11 +118,11 @@ pub(crate) fn contents_after(event: &Event<'_>, claim: &Claim<'_>) -> io::Result
         }
         (None, _) => None,
     };
-    let content = |after| {
-        let present = text_replaced(claim)?;
-        Ok(Content { after, present })
+    let Some(after) = after else {
+        return Ok(None);
     };
-    after.map(content).transpose()
+    let present = text_replaced(claim)?;
+    Ok(Some(Content { after, present }))
 }
 
 /// What a file tool's edits make of a text.

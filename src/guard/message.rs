@@ -8,17 +8,17 @@ use crate::guard::decision::Decision;
 use crate::host::event::Kind;
 use crate::host::reply::{MAX_REASON, Reply};
 
-/// The answer to a decision about an event of this kind. Only `PreToolUse`
-/// can refuse. `logged` is the reason without the problems.
+/// The answer to a decision about an event of this kind. Only a call that has not run yet
+/// can be refused, and only `PreToolUse` has room for a word besides. `logged` is the reason without the problems.
 pub fn reply(kind: Kind, decision: &Decision, logged: String, problems: &[String]) -> Reply {
     let reason = |denials: &[Denial]| match problems {
         [] => logged,
         problems => reason(denials, problems),
     };
     match (kind, decision) {
-        (Kind::PreToolUse, Decision::Deny(denials)) => Reply::Deny {
-            reason: reason(denials),
-        },
+        (kind, Decision::Deny(denials)) if kind.is_before_call() => {
+            Reply::denial(kind, reason(denials))
+        }
         (Kind::PreToolUse, Decision::Warn(denials)) => Reply::Context {
             event: kind,
             text: format!("statewarden warns and lets this pass: {}", reason(denials)),
@@ -38,6 +38,23 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let Some((first, others)) = denials.split_first() else {
         return String::new();
     };
+    let note = problems
+        .first()
+        .map(|problem| format!(" Note: {}.", excerpt(problem, 240)));
+    let end = note.unwrap_or_default() + &more_on(first);
+    redirect(first, others, room_before(&end)) + &end
+}
+
+/// The same of one denial, without the commands that tell more.
+pub fn reason_alone(denial: &Denial) -> String {
+    redirect(denial, &[], room_before(&more_on(denial)))
+}
+
+fn room_before(end: &str) -> usize {
+    MAX_REASON - 1 - end.chars().count()
+}
+
+fn redirect(first: &Denial, others: &[Denial], room: usize) -> String {
     let shown = excerpt(&first.display_path, 160);
     let mut text = String::with_capacity(512);
     let code = first.code.as_str();
@@ -50,9 +67,10 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     let _ = write!(text, "`{shown}` {verb} ({code}): {why}.");
     if let Some(instead) = &first.instead {
         let _ = write!(text, " Use `{}` instead", excerpt(&instead.path, 160));
-        text += match instead.is_there {
-            true => "; it exists, so edit it, and only if this is that document.",
-            false => ".",
+        text += if instead.is_there {
+            "; it exists, so edit it, and only if this is that document."
+        } else {
+            "."
         };
     }
     if first.code.is_about_names() {
@@ -65,10 +83,6 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
     if first.code != DenyCode::GateClosed {
         text += " Do not work around this through the shell.";
     }
-    let note = problems.first();
-    let note = note.map(|problem| format!(" Note: {}.", excerpt(problem, 240)));
-    let end = note.unwrap_or_default() + &more_on(first);
-    let room = MAX_REASON - 1 - end.chars().count();
     if !others.is_empty() {
         text += &also(
             first.mode,
@@ -77,9 +91,9 @@ pub fn reason(denials: &[Denial], problems: &[String]) -> String {
         );
     }
     if text.len() > room {
-        text = truncate(&text, room);
+        return truncate(&text, room);
     }
-    text + &end
+    text
 }
 
 /// The commands that tell more.

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use crate::contract::denial::{Denial, Mode};
+use crate::contract::denial::Mode;
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
+use crate::guard::excerpt::Excerpts;
 use crate::guard::message;
 use crate::host::event::Event;
 use crate::host::reply::Reply;
@@ -40,9 +41,12 @@ pub(crate) fn record_decision(
         Decision::Deny(denials) => (What::Deny, denials),
     };
     let mut record = Record::from_denials(what, denials, reason, event, context.now.get());
+    record.command_excerpt = Excerpts::around(context).of_call(event);
     // devt reads its own log alone, so it has what concerns devt, whichever denial leads.
-    let is_of_devt = |denial: &&Denial| denial.system == devt::ID && denial.mode == Mode::Enforce;
-    let kept = denials.iter().find(is_of_devt).or(denials.first());
+    let of_devt = denials
+        .iter()
+        .find(|denial| denial.system == devt::ID && denial.mode == Mode::Enforce);
+    let kept = of_devt.or(denials.first());
     let claim = kept.and_then(|kept| claims.iter().find(|claim| claim.path() == kept.path));
     let site = claim.map(Claim::site_dir);
     let system = kept.map_or("", |kept| &kept.system);
@@ -66,12 +70,18 @@ pub(crate) fn record_repairs(
     notes: &[Note],
     claims: &[Claim<'_>],
 ) {
-    let is_judged = |claim: &&Claim<'_>| claim.governed.system.judges(&claim.entry);
+    let judged = claims
+        .iter()
+        .find(|claim| claim.governed.system.judges(&claim.entry));
+    let Some(claim) = judged else {
+        return;
+    };
     for note in notes {
-        let (Note::Repair(reason), Some(claim)) = (note, claims.iter().find(is_judged)) else {
+        let Note::Repair(reason) = note else {
             continue;
         };
         let mut record = Record::new(What::Fault, reason, Some(event), context.now.get());
+        record.command_excerpt = Excerpts::around(context).of_call(event);
         record.system = Some(claim.governed.id().to_owned());
         record.file_path = Some(claim.path());
         record.name = Some(claim.entry.clone());

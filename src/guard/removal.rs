@@ -2,7 +2,7 @@
 
 use crate::base::actor::Actor;
 use crate::base::path;
-use crate::base::target::{Act, Spelling, Target};
+use crate::base::target::{Act, Spelling};
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{AtReset, Classification, Row, Writer};
 use crate::guard::claims::{Claim, Resolution};
@@ -11,19 +11,21 @@ use crate::systems::own;
 use crate::systems::system::Retention;
 
 /// Deleting by name is everyday work; what takes more than it names, or what
-/// nobody could bring back, is denied.
+/// cannot be brought back, is denied.
 pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
     let governed = claim.governed;
-    let (id, entry) = (governed.id(), claim.entry.as_str());
-    let standing = governed.contract.standing(entry, governed.edition);
+    let standing = governed.contract.standing(&claim.entry, governed.edition);
     let spares_state =
         matches!(standing, Classification::Free) && claim.target.spelling == Spelling::Literal;
-    let clears = matches!(claim.target.act, Act::Clear | Act::Clean) && !spares_state;
+    if let Resolution::Untracked(entries) = &claim.lands {
+        return Err(work_tree(claim, entries));
+    }
+    let clears = matches!(claim.target.act, Act::Clear | Act::Clean(_)) && !spares_state;
     if clears || claim.lands == Resolution::WholeSite {
         if is_archiving(claim, call) {
             return Ok(());
         }
-        return Err(whole_site(claim));
+        return Err(whole_site(claim, call.actor));
     }
     if let Spelling::Glob { matches } = claim.target.spelling
         && matches != Some(1)
@@ -37,6 +39,17 @@ pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Ob
         let why = format!("the call {several} at once; remove them by their names");
         return Err(Objection::new(DenyCode::BulkRemoval, why));
     }
+    entry_removal(claim, call, standing)
+}
+
+/// The removal of one entry by its name.
+fn entry_removal(
+    claim: &Claim<'_>,
+    call: &Call<'_>,
+    standing: Classification<'_>,
+) -> Result<(), Objection> {
+    let governed = claim.governed;
+    let (id, entry) = (governed.id(), claim.entry.as_str());
     match standing {
         Classification::ProgramDirectory
             if governed.contract.dirs.iter().any(|dir| dir.path == entry) =>
@@ -70,7 +83,7 @@ fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), 
     let governed = claim.governed;
     let (id, entry) = (governed.id(), claim.entry.as_str());
     // A file tool's removal of Claude Code's settings would take our entries along;
-    // a shell's is told afterwards, with what it did to them.
+    // a shell's is reported afterwards, with what it did to them.
     if id == own::ID && call.channel == Channel::FileTool {
         let why = format!(
             "`{entry}` holds or guards statewarden's hooks ({}); ask the user",
@@ -100,14 +113,14 @@ fn row_removal(claim: &Claim<'_>, call: &Call<'_>, row: &Row<'_>) -> Result<(), 
 }
 
 /// A call that takes a site along, with how to have what it is after without that.
-fn whole_site(claim: &Claim<'_>) -> Objection {
+fn whole_site(claim: &Claim<'_>, actor: &Actor) -> Objection {
     let taken = match (claim.site.as_str(), claim.entry.as_str()) {
         ("", "") => "all of the project's root".to_owned(),
         (site, "") => format!("all of `{site}`"),
         (_, entry) => format!("`{entry}`"),
     };
     let way_on = match (claim.target.act, claim.governed.system.info().upkeep) {
-        (Act::Clear | Act::Clean, _) => {
+        (Act::Clear | Act::Clean(_), _) => {
             "keep it out (`git clean -e PATTERN`, `git stash push -u -- ':!PATH'`, \
              `rsync --exclude PATTERN`)"
         }
@@ -115,11 +128,31 @@ fn whole_site(claim: &Claim<'_>) -> Objection {
         (_, Retention::Work) => {
             "remove single files by their names, or move a finished change into `archive/` beside it"
         }
+        // The verbs that archive are not an agent's to run.
+        (_, Retention::Run) if *actor != Actor::Main => {
+            "remove single files by their names, or leave that to the main thread"
+        }
         (_, Retention::Run) => {
             "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"
         }
     };
     let why = format!("it would take {taken} away; {way_on}");
+    Objection::new(DenyCode::BulkRemoval, why)
+}
+
+/// A work tree goes with what git does not keep.
+fn work_tree(claim: &Claim<'_>, entries: &[String]) -> Objection {
+    let names: Vec<String> = entries.iter().take(3).map(|it| format!("`{it}`")).collect();
+    let more = match entries.len() - names.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let why = format!(
+        "git does not track {}{more} of `{}`, which would be lost; remove or commit these by \
+         their names first",
+        names.join(", "),
+        claim.site
+    );
     Objection::new(DenyCode::BulkRemoval, why)
 }
 
@@ -130,10 +163,11 @@ fn exempt(entry: &str) -> Objection {
 
 /// Whether the call moves a whole site to where its system archives it.
 fn is_archiving(claim: &Claim<'_>, call: &Call<'_>) -> bool {
-    let archives = |target: &Target| {
-        let path = path::collapse(&target.path);
-        let to = claim.root.relative(&path);
-        to.is_some_and(|to| claim.governed.system.archives(&claim.site, to))
-    };
-    claim.target.act == Act::MoveAway && call.targets.iter().any(archives)
+    let mut targets = call.targets.iter();
+    claim.target.act == Act::MoveAway
+        && targets.any(|target| {
+            let collapsed = path::collapse(&target.path);
+            let to = claim.root.relative(&collapsed);
+            to.is_some_and(|to| claim.governed.system.archives(&claim.site, to))
+        })
 }

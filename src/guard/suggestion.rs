@@ -2,8 +2,8 @@
 
 use crate::base::actor::Actor;
 use crate::base::text::join_limited;
-use crate::contract::suggest::{dir_of, is_leftover, nearest};
-use crate::contract::table::{Name, Row};
+use crate::contract::suggest::{dir_of, is_document, nearest};
+use crate::contract::table::{Classification, Name, Row};
 use crate::guard::claims::Claim;
 use crate::guard::decision::{Call, Objection, REPORT};
 use crate::systems::system;
@@ -12,7 +12,7 @@ use crate::systems::system;
 const ROOM: usize = 240;
 
 /// Puts the way on into an objection to a name: the nearest one that the actor may write, or
-/// all that there are in the directory. What is no document is told only where such files go.
+/// all that there are in the directory. Of what is no document it says only where such files go.
 pub(crate) fn with_way_on(
     claim: &Claim<'_>,
     call: &Call<'_>,
@@ -27,16 +27,23 @@ pub(crate) fn with_way_on(
     let near = |holds: &dyn Fn(&Row<'_>) -> bool| {
         nearest(&governed.contract, name, governed.edition, holds)
     };
-    objection.suggestion = near(&may_write);
-    let meant = near(&|_| true).filter(|meant| objection.suggestion.as_ref() != Some(meant));
-    let has_none = objection.suggestion.is_none();
-    let report = match has_none && *call.actor != Actor::Main {
-        true => format!("; {REPORT}"),
-        false => String::new(),
+    let mut intended = near(&|_| true);
+    let row = intended
+        .as_ref()
+        .map(|name| governed.contract.standing(name, governed.edition));
+    objection.suggestion = match row {
+        Some(Classification::Row(row)) if may_write(row) => intended.take(),
+        _ => near(&may_write),
     };
-    if let Some(meant) = meant {
-        objection.why += &format!("; `{meant}` is for another to write{report}");
-    } else if has_none && !is_leftover(name) {
+    let has_none = objection.suggestion.is_none();
+    let report = if has_none && *call.actor != Actor::Main {
+        format!("; {REPORT}")
+    } else {
+        String::new()
+    };
+    if let Some(intended) = intended {
+        objection.why += &format!("; `{intended}` is for another to write{report}");
+    } else if has_none && is_document(&governed.contract, name) {
         let own = names_beside(claim, &may_write);
         let others = names_beside(claim, &|_| true);
         match (own.is_empty(), others.is_empty()) {

@@ -40,11 +40,13 @@ impl fmt::Display for Unread {
 pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
     let file = |path: &event::Text<'_>, act| {
         // Claude Code takes blanks off both ends before the event is made; what
-        // stands before an absolute path would hide it here.
-        let path = path.get().map(str::trim_start);
-        let path = path.filter(|path| !path.is_empty());
+        // is before an absolute path would hide it here.
+        let named = path
+            .get()
+            .map(str::trim_start)
+            .filter(|path| !path.is_empty());
         // Claude Code collapses `..` before it opens the file; the shell does not.
-        let target = path.map(|path| {
+        let target = named.map(|path| {
             Target::literal(
                 path::absolute(scene.cwd, path, scene.env.home.as_deref()),
                 act,
@@ -57,49 +59,53 @@ pub fn of(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
         Tool::Edit | Tool::MultiEdit => file(&event.input.file_path, Act::Edit),
         Tool::NotebookEdit => file(&event.input.notebook_path, Act::Edit),
         Tool::Shell(_) => from_commands(event, scene),
-        Tool::Mcp(name) => {
+        Tool::Mcp(tool) => {
             let mut analysis = from_commands(event, scene)?;
-            if let Some(act) = McpAct::parse(name) {
+            if let Some(act) = McpAct::parse(tool.name) {
                 let arguments = event.arguments().map_err(Unread::Arguments)?;
                 let named = from_arguments(act, &strings(&arguments), scene)?;
                 analysis.targets.extend(named);
             }
             Ok(analysis)
         }
-        Tool::Agent | Tool::Handback | Tool::Other => Ok(Analysis::default()),
+        Tool::Skill | Tool::Agent | Tool::Handback | Tool::Other => Ok(Analysis::default()),
     }
 }
 
 fn from_commands(event: &Event<'_>, scene: &Scene<'_>) -> Result<Analysis, Unread> {
     let mut all = Analysis::default();
     for command in commands::of(event).map_err(Unread::Arguments)? {
-        let cwd = command
+        let given = command
             .cwd
             .map(|cwd| path::absolute(scene.cwd, &cwd, scene.env.home.as_deref()));
-        let cwd = cwd.as_deref().unwrap_or(scene.cwd);
+        let cwd = given.as_deref().unwrap_or(scene.cwd);
         let scene = Scene { cwd, ..*scene };
         let analysis = match command.dialect {
             Shell::Bash => shell::analyze(&command.text, &scene),
             Shell::PowerShell => shell::analyze_powershell(&command.text, &scene),
         };
-        let analysis = whole(analysis, [&command.text, cwd])?;
+        // A server may run another shell than Bash, or none.
+        let is_foreign = matches!(event.tool(), Tool::Mcp(_));
+        let analysis = match analysis.limit {
+            Some(Limit::Syntax) if is_foreign => analysis,
+            _ => whole(analysis, [&command.text, cwd])?,
+        };
         all.targets.extend(analysis.targets);
         all.programs.extend(analysis.programs);
         all.checks_out |= analysis.checks_out;
+        all.own_commands.extend(analysis.own_commands);
     }
     Ok(all)
 }
 
 /// An analysis, unless more targets may lie in a governed place that a text names.
 fn whole(analysis: Analysis, texts: [&str; 2]) -> Result<Analysis, Unread> {
-    let named = |_: &Limit| texts.into_iter().find_map(system::named_in);
-    match analysis
-        .limit
-        .and_then(|limit| Some((limit, named(&limit)?)))
+    if let Some(limit) = analysis.limit
+        && let Some(id) = texts.into_iter().find_map(system::named_in)
     {
-        Some((limit, id)) => Err(Unread::Command(limit, id)),
-        None => Ok(analysis),
+        return Err(Unread::Command(limit, id));
     }
+    Ok(analysis)
 }
 
 /// What MCP tools change that is no file, whatever path it is named after.
@@ -141,8 +147,10 @@ impl McpAct {
             verbs.any(|verb| is_in(options, verb))
         };
         // `get_patch` reads one, `get_or_create` does not only read.
-        let reads = |word: &String| is_in("get read show view preview describe", word);
-        let only_reads = words.first().is_some_and(reads) && !has("and or write");
+        let only_reads = words
+            .first()
+            .is_some_and(|verb| is_in("get read show view preview describe", verb))
+            && !has("and or write");
         if only_reads || has(ON_SERVERS) {
             return None;
         }
@@ -187,30 +195,22 @@ fn from_arguments(
     arguments: &[(&str, &str)],
     scene: &Scene<'_>,
 ) -> Result<Vec<Target>, Unread> {
-    const SOURCE: &str = "source src from old";
-    const DIR: &str = "dir directory folder";
-    const NAME: &str = "name filename file";
-    let has = |name: &&str| arguments.iter().any(|(key, _)| key == name);
-    if IN_A_FORGE.iter().any(|names| names.iter().all(has)) {
+    if is_in_a_forge(arguments) {
         return Ok(Vec::new());
     }
-    let paths: Vec<(Vec<String>, Cow<'_, str>)> = arguments
+    let paths: Vec<Argument<'_>> = arguments
         .iter()
         .filter_map(|(key, value)| path_like(words(key), value))
         .collect();
-    let is_name = |(key, value): &&(Vec<String>, Cow<'_, str>)| {
-        says(key, NAME) && !says(key, DIR) && !value.contains(['/', '\\'])
+    let whole_path = |path: &str| path::absolute(scene.cwd, path, scene.env.home.as_deref());
+    let source = match act {
+        McpAct::Copy | McpAct::Move => {
+            let mut sources = paths.iter().filter(|(key, _)| says(key, SOURCE));
+            sources.next().map(|(_, from)| whole_path(from))
+        }
+        _ => None,
     };
-    let carries = matches!(act, McpAct::Copy | McpAct::Move);
-    let mut sources = paths.iter().filter(|(key, _)| says(key, SOURCE));
-    let source = sources.next().filter(|_| carries);
-    let source = source.map(|(_, from)| path::absolute(scene.cwd, from, scene.env.home.as_deref()));
-    let n_names = paths.iter().filter(is_name).count();
-    let n_dirs = paths.iter().filter(|(key, _)| says(key, DIR)).count();
-    if n_names.saturating_mul(n_dirs) > MAX_PAIRS {
-        let why = format!("they name more than {MAX_PAIRS} files in directories");
-        return Err(Unread::Arguments(serde::de::Error::custom(why)));
-    }
+    check_pairs(&paths)?;
     let mut targets = Vec::new();
     for (key, value) in &paths {
         let act = match (act, says(key, SOURCE)) {
@@ -218,28 +218,57 @@ fn from_arguments(
             (McpAct::Move, true) => Act::MoveAway,
             _ => act.on_destination(),
         };
-        let path = path::absolute(scene.cwd, value, scene.env.home.as_deref());
+        let path = whole_path(value);
         if says(key, DIR) {
-            let names = paths.iter().filter(is_name);
-            targets.extend(names.map(|(_, name)| {
+            for (_, name) in paths.iter().filter(is_name) {
                 let inside = path::absolute(&path, name, None);
-                Target::literal(inside, act)
-            }));
+                targets.push(Target::literal(inside, act));
+            }
         }
         let act = match act {
             // A directory that is named is there, or made on the way.
             Act::Write | Act::Edit if source.is_none() && says(key, DIR) => Act::MakeDir,
             act => act,
         };
-        match source.as_deref().filter(|_| act == Act::Write) {
-            Some(from) => {
+        match &source {
+            Some(from) if act == Act::Write => {
                 let carried = shell::carried(from, &path, scene);
                 targets.extend(whole(carried, [&path, scene.cwd])?.targets);
             }
-            None => targets.push(Target::literal(path, act)),
+            _ => targets.push(Target::literal(path, act)),
         }
     }
     Ok(targets)
+}
+
+fn is_in_a_forge(arguments: &[(&str, &str)]) -> bool {
+    IN_A_FORGE.iter().any(|names| {
+        let mut names = names.iter();
+        names.all(|name| arguments.iter().any(|(key, _)| key == name))
+    })
+}
+
+/// An argument of a tool that names a file, with the words of its key.
+type Argument<'a> = (Vec<String>, Cow<'a, str>);
+
+const SOURCE: &str = "source src from old";
+const DIR: &str = "dir directory folder";
+const NAME: &str = "name filename file";
+
+/// Whether an argument is the name of a file in a directory that another one names.
+fn is_name((key, value): &&Argument<'_>) -> bool {
+    says(key, NAME) && !says(key, DIR) && !value.contains(['/', '\\'])
+}
+
+/// Refuses arguments that name too many files in directories.
+fn check_pairs(paths: &[Argument<'_>]) -> Result<(), Unread> {
+    let n_names = paths.iter().filter(is_name).count();
+    let n_dirs = paths.iter().filter(|(key, _)| says(key, DIR)).count();
+    if n_names.saturating_mul(n_dirs) > MAX_PAIRS {
+        let why = format!("they name more than {MAX_PAIRS} files in directories");
+        return Err(Unread::Arguments(serde::de::Error::custom(why)));
+    }
+    Ok(())
 }
 
 fn says(key: &[String], list: &str) -> bool {
@@ -248,14 +277,14 @@ fn says(key: &[String], list: &str) -> bool {
 
 /// An argument that names a file: by its key, or by its look where the key says
 /// nothing; never one whose key says that it is text. With the key's words.
-fn path_like(key: Vec<String>, value: &str) -> Option<(Vec<String>, Cow<'_, str>)> {
+fn path_like(key: Vec<String>, value: &str) -> Option<Argument<'_>> {
     const TEXT: &str = "\
         content contents text body branch data message description query title string prompt \
         code comment diff str needle observations pattern regex repl replace replacement search";
     const PATH: &str = "\
         path paths file files filename filepath dest destination target directory dir folder uri \
         source src to from location output name";
-    // What stands in front would hide an absolute path; what stands behind is the name's.
+    // What is in front would hide an absolute path; what is behind belongs to the name.
     let value = strip_file_scheme(value.trim_start());
     let text = value.trim_end();
     let one_line = !text.is_empty() && text.len() <= 4096 && !text.contains('\n');
@@ -284,11 +313,11 @@ fn strip_file_scheme(value: &str) -> Cow<'_, str> {
     if !scheme.eq_ignore_ascii_case(SCHEME) {
         return Cow::Borrowed(value);
     }
-    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
-    let after_host = rest
+    let address = rest.split(['?', '#']).next().unwrap_or(rest);
+    let after_host = address
         .strip_prefix("localhost")
         .filter(|path| path.starts_with('/'));
-    let path = decoded(after_host.unwrap_or(rest));
+    let path = decoded(after_host.unwrap_or(address));
     // `/C:/x` is `C:/x`.
     let bare = path
         .strip_prefix('/')

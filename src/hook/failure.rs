@@ -8,6 +8,7 @@ use crate::base::clock::{Clock, Now};
 use crate::base::env::Env;
 use crate::base::{path, warn};
 use crate::guard::claims::{self, JudgeError};
+use crate::guard::excerpt::Excerpts;
 use crate::guard::outcome::denial_log;
 use crate::host::event::Event;
 use crate::host::reply::Reply;
@@ -16,6 +17,9 @@ use crate::log::record::{Record, What};
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::project::sites::Site;
+use crate::recorder::places::{self, Around};
+use crate::settings::merge::Resolved;
 use crate::settings::model::OnError;
 use crate::systems::declared::DeclaredSystem;
 
@@ -56,25 +60,10 @@ pub(super) fn fault(
     })
 }
 
-/// Whether bytes that are no event name a governed place. The path of the
-/// transcript is Claude Code's own and does not count.
-pub(super) fn names_governed_place(bytes: &[u8]) -> bool {
-    system::are_named_in(&without_transcript_path(&String::from_utf8_lossy(bytes)))
-}
-
-/// The keys end alike: `transcript_path`, `agent_transcript_path`.
-fn without_transcript_path(text: &str) -> String {
-    let mut parts = text.split("transcript_path\"");
-    let mut rest = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        rest.push_str(part.splitn(3, '"').nth(2).unwrap_or_default());
-    }
-    rest
-}
-
 /// The answer where the bytes name a governed place.
 fn refusal(bytes: &[u8], what: &str) -> Option<Reply> {
-    let names_place = names_governed_place(bytes) && stdin::may_be_pre_tool_use(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    let names_place = system::are_named_in_event(&text) && stdin::may_be_before_call(bytes);
     names_place.then(|| Reply::Refuse {
         message: format!(
             "denied: {what}, and it names a workflow state directory. Try the call again; \
@@ -108,14 +97,26 @@ pub(super) fn around<R>(
     act: impl FnOnce(&Context<'_>) -> R,
 ) -> R {
     let project = Project::discover(project, env, &dir);
-    let rules = project.settings(env);
+    let rules = project.rules(env);
+    in_context(project, &rules, dir, env, now, act)
+}
+
+/// The same in a project whose settings are known.
+pub(super) fn in_context<R>(
+    project: Project,
+    rules: &Resolved,
+    cwd: String,
+    env: &Env,
+    now: Clock,
+    act: impl FnOnce(&Context<'_>) -> R,
+) -> R {
     let declared = DeclaredSystem::all(&rules.settings);
     act(&Context {
         project,
-        cwd: dir,
+        cwd,
         env,
         now: Now::of(now),
-        rules: &rules,
+        rules,
         registry: &Registry::new(&rules.settings, &declared),
     })
 }
@@ -123,6 +124,25 @@ pub(super) fn around<R>(
 /// The last resort of an event that names no directory.
 pub(super) fn current_dir() -> Option<String> {
     std::env::current_dir().ok().map(|dir| path::from_os(&dir))
+}
+
+/// The state directory that a call concerns which could not be judged: of its path, else the
+/// nearest one that the call names.
+fn site_of(context: &Context<'_>, event: &Event<'_>, unsettled: &JudgeError) -> Option<String> {
+    if let Some(path) = unsettled.path() {
+        let site = claims::site_of(path, &context.project, context.registry);
+        return site.map(|site| site.dir());
+    }
+    let system = unsettled.system()?;
+    let around = Around {
+        cwd: &context.cwd,
+        home: context.env.home.as_deref(),
+        text: event.input.command.get().unwrap_or_default(),
+        targets: &[],
+    };
+    let sites = places::around(&context.project, context.registry, &around);
+    let of_system = sites.iter().filter(|site| site.governed.id() == system);
+    of_system.map(Site::dir).max_by_key(String::len)
 }
 
 /// Refuses a call that could not be judged.
@@ -133,16 +153,15 @@ pub(super) fn refuse_unsettled(
 ) -> Reply {
     let reason = unsettled.reason();
     let mut record = Record::new(What::Deny, &reason, Some(event), context.now.get());
+    record.command_excerpt = Excerpts::around(context).of_call(event);
     record.rule = Some(unsettled.code());
     record.system = unsettled.system().map(str::to_owned);
-    let mut log = context.logs().denies();
-    if let JudgeError::Target { path, system, .. } = unsettled {
-        record.file_path = Some(path.clone());
-        let site = claims::site_of(path, &context.project, context.registry).map(|site| site.dir());
-        log = denial_log(&context.logs(), system, site.as_deref());
-    }
+    record.file_path = unsettled.path().map(str::to_owned);
+    let site = site_of(context, event, unsettled);
+    let system = unsettled.system().unwrap_or_default();
+    let log = denial_log(&context.logs(), system, site.as_deref());
     context.append(&log, &record);
-    Reply::Deny { reason }
+    Reply::denial(event.kind(), reason)
 }
 
 #[cfg(test)]

@@ -17,12 +17,15 @@ use crate::base::string_enum::string_enum;
 
 pub use input::{Input, Texts, strings};
 pub use json::{Raw, Text};
-pub use tool::{Shell, Tool, words};
+pub use tool::{McpTool, Shell, Tool, words};
 
 string_enum! {
     /// The events that matter here. New events of Claude Code are `Other`, never an error.
     pub enum Kind {
         PreToolUse = "PreToolUse",
+        /// A command in the text of a skill is about to run (from 2.1.332 on), by the tool
+        /// that the event names.
+        PreSkillShellCommand = "PreSkillShellCommand",
         PostToolUse = "PostToolUse",
         /// The tool failed; a command may have written before it did.
         PostToolUseFailure = "PostToolUseFailure",
@@ -38,7 +41,35 @@ string_enum! {
     }
 }
 
-/// One event of Claude Code, borrowing from the bytes it was read from. A key that stands
+/// Where in the course of a session the client runs the hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookPoint {
+    /// A call can still be refused.
+    BeforeCall,
+    /// An agent is about to be started.
+    Dispatch,
+    /// An agent hands its report to its caller.
+    HandBack,
+    AfterCall,
+    AgentStart,
+    AgentEnd,
+    /// The turn of the main thread is over.
+    TurnEnd,
+    Prompt,
+    SessionStart,
+    SessionEnd,
+    /// A settings file of Claude Code has changed.
+    SettingsChange,
+}
+
+impl Kind {
+    /// Whether a call is asked about that has not run yet, and can be refused.
+    pub fn is_before_call(self) -> bool {
+        matches!(self, Self::PreToolUse | Self::PreSkillShellCommand)
+    }
+}
+
+/// One event of Claude Code, borrowing from the bytes it was read from. A key that is there
 /// twice is an error: the client cannot write it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'b"))]
@@ -53,6 +84,8 @@ pub struct Event<'b> {
     pub tool_use_id: Text<'b>,
     pub agent_id: Text<'b>,
     pub agent_type: Text<'b>,
+    /// The main thread's.
+    pub transcript_path: Text<'b>,
     pub agent_transcript_path: Text<'b>,
     pub last_assistant_message: Text<'b>,
     stop_hook_active: Raw<'b>,
@@ -79,13 +112,34 @@ pub struct Response<'b> {
     pub agent_id: Text<'b>,
     pub worktree_path: Text<'b>,
     pub handback_report: Raw<'b>,
+    /// How many of the first and of the last blocks of `content` are the client's own.
+    pub harness_note_count: Raw<'b>,
+    pub harness_tail_count: Raw<'b>,
     pub content: Raw<'b>,
     pub background_task_id: Text<'b>,
     pub task_id: Text<'b>,
+    /// The start of what a command printed, both streams in it.
+    pub stdout: Text<'b>,
+    pub stderr: Text<'b>,
+    pub interrupted: Raw<'b>,
+    /// The file with all that it printed, where that is longer.
+    pub persisted_output_path: Text<'b>,
+    pub persisted_output_size: Raw<'b>,
+}
+
+impl Response<'_> {
+    /// The agent that was launched and goes on in the background.
+    pub fn launched(&self) -> Option<&str> {
+        if self.status.get() == Some("async_launched") {
+            self.agent_id.get()
+        } else {
+            None
+        }
+    }
 }
 
 /// Keys which together are in the events of a host, and not in those of Claude Code. The
-/// first that are there tell.
+/// first that are there decide.
 const OTHER_HOSTS: [(&[&str], &str); 11] = [
     (&["cursor_version"], "Cursor"),
     (&["conversation_id", "workspace_roots"], "Cursor"),
@@ -104,7 +158,7 @@ impl<'b> Event<'b> {
     /// Parses the bytes of one event; a byte order mark before it is skipped.
     ///
     /// # Errors
-    /// No JSON object in UTF-8, or a needed key stands twice.
+    /// No JSON object in UTF-8, or a needed key is there twice.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, Error> {
         let text = std::str::from_utf8(bytes).map_err(Error::custom)?;
         let json = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -150,6 +204,16 @@ impl<'b> Event<'b> {
         self.agent_id.as_str()
     }
 
+    /// The same as an agent's.
+    #[must_use]
+    pub fn by_agent(&self, id: String, agent_type: String) -> Self {
+        Self {
+            agent_id: id.into(),
+            agent_type: agent_type.into(),
+            ..self.clone()
+        }
+    }
+
     /// Whether a hook has made the turn or the agent go on already.
     pub fn is_held(&self) -> bool {
         matches!(self.stop_hook_active.read(), Ok(Some(true)))
@@ -157,29 +221,56 @@ impl<'b> Event<'b> {
 
     /// Whether it is about a call of a tool.
     pub fn is_of_tool(&self) -> bool {
-        use Kind::{PostToolUse, PostToolUseFailure, PreToolUse};
-        matches!(self.kind(), PreToolUse | PostToolUse | PostToolUseFailure)
+        self.kind().is_before_call()
+            || matches!(self.kind(), Kind::PostToolUse | Kind::PostToolUseFailure)
     }
 
-    /// Whether an event of this kind about this tool can matter at all.
-    pub fn may_concern(&self) -> bool {
-        match self.kind() {
-            Kind::Other => false,
-            _ => !self.is_of_tool() || self.tool() != Tool::Other,
-        }
+    /// What the event is to the hook; `None` for an event or a tool that cannot matter.
+    pub fn point(&self) -> Option<HookPoint> {
+        Some(match (self.kind(), self.tool()) {
+            (Kind::Other, _) => return None,
+            _ if self.is_of_tool() && self.tool() == Tool::Other => return None,
+            (Kind::PreToolUse, Tool::Agent) => HookPoint::Dispatch,
+            (Kind::PreToolUse, Tool::Handback) => HookPoint::HandBack,
+            (Kind::PreToolUse | Kind::PreSkillShellCommand, _) => HookPoint::BeforeCall,
+            (Kind::PostToolUse | Kind::PostToolUseFailure, Tool::Agent)
+            | (Kind::SubagentStop, _) => HookPoint::AgentEnd,
+            (Kind::PostToolUse | Kind::PostToolUseFailure, _) => HookPoint::AfterCall,
+            (Kind::SubagentStart, _) => HookPoint::AgentStart,
+            (Kind::Stop, _) => HookPoint::TurnEnd,
+            (Kind::UserPromptSubmit, _) => HookPoint::Prompt,
+            (Kind::SessionStart, _) => HookPoint::SessionStart,
+            (Kind::SessionEnd, _) => HookPoint::SessionEnd,
+            (Kind::ConfigChange, _) => HookPoint::SettingsChange,
+        })
     }
 
     /// The type of the agent that makes the event; `None` for the main thread, which has
     /// a type but no id in a session that runs as an agent (`claude --agent`).
     pub fn agent_type(&self) -> Option<&str> {
-        let named = |agent: &&str| !AgentName::parse(agent).as_str().is_empty();
-        let agent = self.agent_type.get().filter(named);
-        (!self.agent_id().is_empty()).then_some(agent.unwrap_or(UNKNOWN_AGENT))
+        if self.agent_id().is_empty() {
+            return None;
+        }
+        let named = self
+            .agent_type
+            .get()
+            .filter(|agent| !AgentName::parse(agent).as_str().is_empty());
+        Some(named.unwrap_or(UNKNOWN_AGENT))
     }
 
     pub fn actor(&self) -> Actor {
         self.agent_type()
             .map_or(Actor::Main, |agent| Actor::Agent(AgentName::parse(agent)))
+    }
+
+    /// `tool_response` as a value; null where it is missing or nests too deep.
+    pub fn result(&self) -> Value {
+        #[derive(Default, Deserialize)]
+        struct WithResponse {
+            #[serde(default)]
+            tool_response: Value,
+        }
+        from_str(self.json).map_or(Value::Null, |WithResponse { tool_response }| tool_response)
     }
 
     /// `tool_input` as a value; null where it is missing.
@@ -188,10 +279,10 @@ impl<'b> Event<'b> {
     /// Its values nest too deep.
     pub fn arguments(&self) -> Result<Value, Error> {
         #[derive(Deserialize)]
-        struct Call {
+        struct WithInput {
             #[serde(default)]
             tool_input: Value,
         }
-        from_str(self.json).map(|Call { tool_input }| tool_input)
+        from_str(self.json).map(|WithInput { tool_input }| tool_input)
     }
 }

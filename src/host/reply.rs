@@ -19,7 +19,8 @@ pub enum Reply {
     Silent,
     /// The call is denied, in JSON on stdout, exit 0.
     Deny { reason: String },
-    /// The agent goes on until it has done what the reason says.
+    /// The agent goes on until it has done what the reason says; a change of settings is not
+    /// taken, and the command of a skill does not run.
     Block { reason: String },
     /// Something the model should know; the call goes on.
     Context { event: Kind, text: String },
@@ -31,7 +32,7 @@ pub enum Reply {
         holds: bool,
         notice: Option<String>,
     },
-    /// Something the user should know; the model is not told.
+    /// Something the user should know; it is not shown to the model.
     Notice { text: String },
     /// The call is denied before it could be understood: stderr, exit 2.
     Refuse { message: String },
@@ -40,9 +41,54 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// The same with something that the user should know; `None` where it has no room.
+    pub fn with_notice(&self, more: &str) -> Option<Self> {
+        match self {
+            Self::Silent => Some(Self::Notice {
+                text: more.to_owned(),
+            }),
+            Self::Notice { text } => Some(Self::Notice {
+                text: format!("{text}\n{more}"),
+            }),
+            Self::Context { event, text } => Some(Self::Found {
+                event: *event,
+                text: text.clone(),
+                holds: false,
+                notice: Some(more.to_owned()),
+            }),
+            Self::Found {
+                event,
+                text,
+                holds,
+                notice,
+            } => {
+                let known = notice.iter().map(String::as_str);
+                let notice: Vec<&str> = known.chain([more]).collect();
+                Some(Self::Found {
+                    event: *event,
+                    text: text.clone(),
+                    holds: *holds,
+                    notice: Some(notice.join("\n")),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// What denies a call, at the event that asks about it.
+    pub fn denial(event: Kind, reason: String) -> Self {
+        match event {
+            Kind::PreSkillShellCommand => Self::Block { reason },
+            _ => Self::Deny { reason },
+        }
+    }
+
     /// Whether the call does not go on.
     pub fn refuses(&self) -> bool {
-        matches!(self, Self::Deny { .. } | Self::Refuse { .. })
+        matches!(
+            self,
+            Self::Deny { .. } | Self::Block { .. } | Self::Refuse { .. }
+        )
     }
 
     /// A turn or an agent that a hook has held once already is never held again, whatever
@@ -60,11 +106,6 @@ impl Reply {
 
     /// Writes the reply and gives the exit code. A closed stream is no reason to panic.
     pub fn send(&self) -> u8 {
-        let block = |reason: &str| json!({ "decision": "block", "reason": reason });
-        let context = |event: &Kind, text: &str| {
-            let output = json!({ "hookEventName": event, "additionalContext": text });
-            json!({ "hookSpecificOutput": output })
-        };
         // By Claude Code's names.
         let output = match self {
             Self::Silent => return 0,
@@ -89,9 +130,10 @@ impl Reply {
                 holds,
                 notice,
             } => {
-                let mut output = match holds {
-                    true => block(text),
-                    false => context(event, text),
+                let mut output = if *holds {
+                    block(text)
+                } else {
+                    context(event, text)
                 };
                 if let Some(notice) = notice {
                     output["systemMessage"] = json!(notice);
@@ -100,25 +142,38 @@ impl Reply {
             }
             Self::Notice { text } => json!({ "systemMessage": text }),
         };
-        match (print(&output), self) {
-            // Exit 2 refuses as well, by what stands on stderr.
-            (
-                Err(_),
-                Self::Deny { reason }
-                | Self::Block { reason }
-                | Self::Found {
-                    text: reason,
-                    holds: true,
-                    ..
-                },
-            ) => {
+        match (print(&output), self.refusal()) {
+            // Exit 2 refuses as well, by the text on stderr.
+            (Err(_), Some(reason)) => {
                 warn(reason);
                 2
             }
-            // What is only told refuses nothing.
             _ => 0,
         }
     }
+
+    /// Why a call, a turn or an agent does not go on.
+    fn refusal(&self) -> Option<&str> {
+        match self {
+            Self::Deny { reason }
+            | Self::Block { reason }
+            | Self::Found {
+                text: reason,
+                holds: true,
+                ..
+            } => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+fn block(reason: &str) -> Value {
+    json!({ "decision": "block", "reason": reason })
+}
+
+fn context(event: &Kind, text: &str) -> Value {
+    let output = json!({ "hookEventName": event, "additionalContext": text });
+    json!({ "hookSpecificOutput": output })
 }
 
 fn print(output: &Value) -> io::Result<()> {
@@ -130,7 +185,7 @@ fn print(output: &Value) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Whether nobody can read stdout: where it was closed, the standard library has opened
+/// Whether stdout is read by no one: where it was closed, the standard library has opened
 /// `/dev/null` in its place, to which every write succeeds.
 #[cfg(unix)]
 fn is_discarded() -> bool {

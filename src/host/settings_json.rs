@@ -7,7 +7,7 @@ mod invalid;
 
 use std::fmt;
 
-use document::{Item, Node, is_blank};
+use document::{Child, Node, is_blank};
 use serde_json::{Map, Value, json};
 
 use crate::base::text::split_bom;
@@ -35,7 +35,10 @@ pub enum OnFailure {
 /// Anchored, because a pattern with a `.` in it is searched for anywhere in the
 /// tool's name. Everything that can write, run code or start an agent.
 const TOOLS: &str =
-    "^(Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell|Monitor|Agent|Task|mcp__.*)$";
+    "^(Write|Edit|MultiEdit|NotebookEdit|Bash|PowerShell|Monitor|Skill|Agent|Task|mcp__.*)$";
+
+/// The tools that run the commands in a skill's text.
+const SKILL_TOOLS: &str = "^(Bash|PowerShell)$";
 
 /// How long Claude Code waits for the hook.
 const TIMEOUT_S: u32 = 10;
@@ -44,10 +47,12 @@ const TIMEOUT_S: u32 = 10;
 const SETTINGS: &str = "user_settings|project_settings|local_settings";
 
 /// All entries. `hooks/hooks.json` and every settings file are made from these.
-pub const ENTRIES: [Entry; 11] = [
+pub const ENTRIES: [Entry; 12] = [
     Entry::on("PreToolUse", Some(TOOLS), OnFailure::Block),
     // By itself: a hook that fails must never keep an agent's report.
     Entry::on("PreToolUse", Some("SubagentHandback"), OnFailure::Continue),
+    // Clients before 2.1.332 ignore an event that they do not know.
+    Entry::on("PreSkillShellCommand", Some(SKILL_TOOLS), OnFailure::Block),
     Entry::on("PostToolUse", Some(TOOLS), OnFailure::Continue),
     Entry::on("PostToolUseFailure", Some(TOOLS), OnFailure::Continue),
     Entry::on("SubagentStart", None, OnFailure::Continue),
@@ -138,8 +143,15 @@ pub struct Wired {
     pub command: String,
     /// The entry of the table that its whole matcher group is, as this version writes it.
     pub exact: Option<&'static Entry>,
-    /// What stands in it, but for a timeout that leaves it the time to answer.
+    /// All of it but a timeout that leaves it the time to answer.
     content: Value,
+}
+
+impl Wired {
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.event, &self.matcher, &self.content)
+            == (&other.event, &other.matcher, &other.content)
+    }
 }
 
 const NOT_AN_OBJECT: &str = "the settings are not an object";
@@ -157,26 +169,25 @@ impl Wiring {
         let settings = document::parse(body)?;
         let members = settings.items();
         let mut wiring = Self {
-            hooks_are_disabled: Item::value_of(&members, "disableAllHooks")
+            hooks_are_disabled: Child::value_of(&members, "disableAllHooks")
                 .is_some_and(|it| it.is(&json!(true))),
-            plugin: Item::value_of(&members, "enabledPlugins").and_then(our_plugin),
-            invalid: match settings.is_object() {
-                true => invalid::setting(&members),
-                false => Some(NOT_AN_OBJECT.to_owned()),
+            plugin: Child::value_of(&members, "enabledPlugins").and_then(our_plugin),
+            invalid: if settings.is_object() {
+                invalid::setting(&members)
+            } else {
+                Some(NOT_AN_OBJECT.to_owned())
             },
             ..Self::default()
         };
-        let hooks = Item::value_of(&members, "hooks").map(Node::items);
-        for Item { key, value, .. } in hooks.into_iter().flatten() {
+        let hooks = Child::value_of(&members, "hooks").map(Node::items);
+        for Child { key, value, .. } in hooks.into_iter().flatten() {
             let (event, groups) = (key.unwrap_or_default(), value);
-            let fault = || invalid::entry(&event, groups);
-            wiring.invalid = wiring.invalid.or_else(fault);
+            wiring.invalid = wiring.invalid.or_else(|| invalid::entry(&event, groups));
             for group in groups.elements().into_iter().flatten() {
                 let hooks = group.get("hooks").and_then(Node::elements);
-                let hooks = hooks.into_iter().flatten();
-                wiring
-                    .entries
-                    .extend(hooks.filter_map(|hook| wired(&event, group, hook)));
+                for hook in hooks.into_iter().flatten() {
+                    wiring.entries.extend(wired(&event, group, hook));
+                }
             }
         }
         Ok(wiring)
@@ -199,10 +210,12 @@ impl Wiring {
 
     /// Whether Claude Code runs this program before files are written.
     pub fn guards(&self) -> bool {
-        let matches_all = |matcher: &str| matcher.is_empty() || matcher == "*";
-        let covers = |matcher: &str| matches_all(matcher) || matcher.contains("Write");
         let mut calls = self.entries.iter().filter(|it| it.event == "PreToolUse");
-        self.is_live() && calls.any(|it| it.matcher.as_deref().is_none_or(covers))
+        self.is_live()
+            && calls.any(|it| match it.matcher.as_deref() {
+                None | Some("" | "*") => true,
+                Some(matcher) => matcher.contains("Write"),
+            })
     }
 
     /// Whether the file holds entries of this program.
@@ -212,8 +225,9 @@ impl Wiring {
 
     /// The entries of the table that are not there as this version writes them.
     pub fn missing(&self) -> Vec<&'static Entry> {
-        let is_there = |entry| self.entries.iter().any(|e| e.exact == Some(entry));
-        ENTRIES.iter().filter(|entry| !is_there(*entry)).collect()
+        let mut missing: Vec<_> = ENTRIES.iter().collect();
+        missing.retain(|entry| !self.entries.iter().any(|own| own.exact == Some(*entry)));
+        missing
     }
 }
 
@@ -262,13 +276,7 @@ pub fn keeps_our_entries(before: &str, after: &str) -> bool {
         (Ok(before), Err(_)) => return !before.is_ours() && before.plugin != Some(true),
         (Err(_), after) => return !may_be_ours || after.is_ok_and(|after| after.is_live()),
     };
-    let is_kept = |entry: &Wired| {
-        let is_same = |it: &Wired| {
-            let keys = (&it.event, &it.matcher, &it.content);
-            keys == (&entry.event, &entry.matcher, &entry.content)
-        };
-        after.entries.iter().any(is_same)
-    };
+    let mut entries = before.entries.iter();
     let keeps_plugin = match after.plugin {
         Some(is_on) => is_on || before.plugin == Some(false),
         None => before.plugin != Some(true),
@@ -277,7 +285,7 @@ pub fn keeps_our_entries(before: &str, after: &str) -> bool {
     keeps_plugin
         && (before.hooks_are_disabled || !after.hooks_are_disabled)
         && (before.entries.is_empty()
-            || before.entries.iter().all(is_kept)
+            || entries.all(|entry| after.entries.iter().any(|it| it.is_same(entry)))
                 && (before.invalid.is_some() || after.invalid.is_none()))
 }
 

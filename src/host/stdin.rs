@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde::de::IgnoredAny;
 
 use crate::formats::surrogates;
+use crate::host::event::Kind;
 
 /// A larger event is no event.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -20,7 +21,7 @@ const AFTER_WHOLE: Duration = Duration::from_millis(100);
 const USUAL_BYTES: usize = 16 * 1024;
 
 /// Of an event that is too large the beginning is kept, and as many bytes of its end: a
-/// path may stand behind the content.
+/// path may follow the content.
 const TAIL: usize = 64 * 1024;
 
 /// What came in, and what was wrong with the way it came.
@@ -217,35 +218,38 @@ mod source {
 
 /// Whether refusing makes sense: a garbled `Stop` or `SubagentStop` must not
 /// keep a session from ending.
-pub fn may_be_pre_tool_use(bytes: &[u8]) -> bool {
-    names_pre_tool_use(bytes).unwrap_or(true)
+pub fn may_be_before_call(bytes: &[u8]) -> bool {
+    names_event_before_call(bytes).unwrap_or(true)
 }
 
-/// Whether the event's name, where it is given, is `PreToolUse`.
-fn names_pre_tool_use(bytes: &[u8]) -> Option<bool> {
+/// Whether the event's name, where it is given, is that of a call that has not run yet.
+fn names_event_before_call(bytes: &[u8]) -> Option<bool> {
     let text = String::from_utf8_lossy(bytes);
-    Some(value_of("hook_event_name", &text)? == "PreToolUse")
+    let kind = Kind::parse(value_of("hook_event_name", &text)?);
+    Some(kind.is_some_and(Kind::is_before_call))
 }
 
 /// Whether the bytes are, or may be, the end of a turn or of an agent that a hook has
 /// made go on.
 pub fn was_held_before(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let is_end = |name| name == "Stop" || name == "SubagentStop";
-    value_of("hook_event_name", &text).is_none_or(is_end)
+    let event = value_of("hook_event_name", &text);
+    matches!(event, None | Some("Stop" | "SubagentStop"))
         && after_key("stop_hook_active", &text).is_some_and(|value| value.starts_with("true"))
 }
 
 /// Whether stdin holds a hook's event, of whatever host. It waits for what comes.
 pub fn holds_event() -> bool {
-    let is_event = |text: &str| {
-        let names = ["hook_event_name", "hookEventName"];
-        names.iter().any(|name| after_key(name, text).is_some())
-    };
-    !io::stdin().is_terminal() && is_event(&String::from_utf8_lossy(&read().bytes))
+    if io::stdin().is_terminal() {
+        return false;
+    }
+    let bytes = read().bytes;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut names = ["hook_event_name", "hookEventName"].iter();
+    names.any(|name| after_key(name, &text).is_some())
 }
 
-/// The plain value of a key, wherever that stands; `None` of one that is cut off.
+/// The plain value of a key, wherever that is; `None` of one that is cut off.
 fn value_of<'t>(key: &str, text: &'t str) -> Option<&'t str> {
     let value = after_key(key, text)?.strip_prefix('"')?;
     Some(value.split_once('"')?.0)
@@ -260,7 +264,7 @@ fn after_key<'t>(key: &str, text: &'t str) -> Option<&'t str> {
 mod tests {
     use super::*;
 
-    /// Reads what a writer sends; `None` stands for a look at which nothing came in
+    /// Reads what a writer sends; `None` is a look at which nothing came in
     /// time, and the end for more of them. Gives how long each look was to wait.
     fn read_script(script: &[Option<&str>]) -> (Input, Vec<Duration>) {
         let (mut script, mut waits) = (script.iter(), Vec::new());

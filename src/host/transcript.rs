@@ -1,5 +1,5 @@
 //! One line of a transcript → the tool calls and results in it. Decodes only
-//! what tells whether a call matters; texts are skipped in place.
+//! what says whether a call matters; texts are skipped in place.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -61,7 +61,7 @@ pub(crate) struct Input<'l> {
 }
 
 impl<'l> Block<'l> {
-    /// The arguments as they stand on the line.
+    /// The arguments as they are on the line.
     pub(crate) fn input(&self) -> &'l RawValue {
         self.input.unwrap_or(RawValue::NULL)
     }
@@ -83,7 +83,7 @@ pub(crate) fn is_record(line: &str) -> bool {
     typed.is_ok_and(|typed| !typed.kind.as_str().is_empty())
 }
 
-/// Whether a line may hold a tool call, told without parsing it.
+/// Whether a line may hold a tool call, without parsing it.
 pub(crate) fn may_call(line: &str) -> bool {
     line.contains("\"tool_use\"")
 }
@@ -94,15 +94,17 @@ pub(crate) fn may_refuse(line: &str) -> bool {
         && (line.contains("hook error") || line.contains("statewarden"))
 }
 
-/// The directory a line tells, whatever else it holds.
+/// The directory a line names, whatever else it holds.
 pub(crate) fn cwd(line: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Where {
         cwd: String,
     }
-    let told = || serde_json::from_str::<Where>(line).ok();
-    let told = line.contains("\"cwd\":").then(told).flatten()?;
-    let cwd = path::slashed(&told.cwd);
+    if !line.contains("\"cwd\":") {
+        return None;
+    }
+    let named: Where = serde_json::from_str(line).ok()?;
+    let cwd = path::slashed(&named.cwd);
     path::is_absolute(&cwd).then(|| cwd.into_owned())
 }
 

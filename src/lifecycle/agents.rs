@@ -1,39 +1,41 @@
-//! The events around agents: starts, ends, dispatches, the turn's end, the
-//! session's start. The counterpart of the guard: it refuses nothing but an
-//! end that owes an artifact, and a dispatch before its gate.
+//! The events around agents: starts, ends, dispatches, the turn's end. The counterpart of the
+//! guard: it denies nothing but an end that owes an artifact, and a dispatch before its gate.
 
+mod dispatch;
+mod main_thread;
 mod owed;
 pub(crate) mod roles;
+mod runs;
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
+pub(crate) use self::dispatch::{dispatched, objection_to_dispatch};
+pub(crate) use self::main_thread::{report_written, turn_ended};
 use self::owed::{IN_A_MESSAGE, owed_before_the_end, send_back};
 pub(crate) use self::owed::{handed_back, objection_to_end};
+pub(crate) use self::runs::{agent_wrote, test_launched};
 use crate::base::actor::{Actor, AgentName};
-use crate::base::disk::bounded_read::read_text;
-use crate::base::target::{Act, Text};
-use crate::base::{clock, path};
-use crate::contract::denial::{Denial, DenyCode, Mode};
-use crate::guard::claims::Claim;
-use crate::guard::decision::Decision;
-use crate::guard::outcome;
-use crate::host::agent_result::{AgentResult, ToldBy};
-use crate::host::event::{Event, Tool};
+use crate::base::path;
+use crate::host::agent_result::{self, AgentResult, ReportedBy};
+use crate::host::event::Event;
 use crate::host::reply::Reply;
-use crate::lifecycle::calls;
-use crate::lifecycle::counted_runs::{Began, Runs};
+use crate::lifecycle::counted_runs::{Run, Runs};
 use crate::lifecycle::evidence::Evidence;
-use crate::lifecycle::gates::{About, GateEffects, GateRecord, GateScope, OwedArtifact, Plan};
+use crate::lifecycle::gates::{self, GateScope, Plan};
 use crate::log::append::LogFile;
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
+use crate::recorder::calls::Caller;
+use crate::recorder::index::Index;
 use crate::recorder::mediate::Recorder;
 use crate::settings::model::Strictness;
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
+use crate::systems::gate_record::GateRecord;
 use crate::systems::groups;
-use crate::systems::system::{AgentEvent, ClosedGate};
+use crate::systems::system::{AgentEvent, Missing};
 
 /// How long an end waits to be counted: several times as long as a lock is tried
 /// for, since the end before it may be waiting for the locks of its states.
@@ -41,23 +43,20 @@ pub(crate) const TO_COUNT: Duration = IN_HOOK.saturating_mul(8);
 
 /// `SubagentStart`: the agent's phase begins, and its next end counts.
 pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let (agent_type, agent_id) = (event.agent_type.get(), event.agent_id.get());
-    let agent = AgentName::parse(agent_type.unwrap_or_default());
+    let agent = AgentName::parse(event.agent_type.as_str());
     let around = states(context, &context.cwd, None);
-    let moment = AgentEvent::AgentStart { agent: &agent };
-    let about = About {
-        event: Some(event),
-        agent_type,
-        agent_id,
-    };
-    begin_run(context, event, &agent, &around);
-    let plan = Plan::new(&around, moment, context.now.get());
-    let effects = write_gates(context, &plan, &about);
+    runs::begin(context, event, &agent, &around);
+    let started = AgentEvent::Start { agent: &agent };
+    let (agent_type, agent_id) = (event.agent_type.get(), event.agent_id.get());
+    let by = GateRecord::by(event.session_id.get(), agent_type, agent_id);
+    let plan = Plan::new(&around, started, by, context.now.get());
+    let mut records = Vec::new();
+    let written = write_gates(context, &plan, &mut records);
     // A start that moves nothing is not worth a line, one that should have is.
-    let is_odd = effects.has_failed || effects.is_undecided;
-    let records = effects.records.into_iter();
-    let worthy = records.filter(|record| record.skipped.is_none() || is_odd);
-    append_gates(context, None, worthy);
+    if written.is_ok() && !plan.is_undecided() {
+        records.retain(GateRecord::is_change);
+    }
+    append_gates(context, None, records);
     Reply::Silent
 }
 
@@ -70,7 +69,7 @@ fn states<'c>(
     GateScope::all(context.registry, &context.project, cwd, evidence)
 }
 
-/// The same for the end of an agent: groups in which nobody plays a role ask for nothing.
+/// The same for the end of an agent: groups in which no agent has a role ask for nothing.
 fn states_at_end<'c>(
     context: &'c Context<'_>,
     cwd: &str,
@@ -85,69 +84,34 @@ fn states_at_end<'c>(
     around
 }
 
-/// Lets the end of a run count again, and its report be denied again, since its agent
-/// goes on; and notes what the agent found where it is to write.
-fn begin_run(
-    context: &Context<'_>,
-    event: &Event<'_>,
-    agent: &AgentName,
-    around: &[GateScope<'_>],
-) {
-    let (session, id) = (event.session(), event.agent_id());
-    let mut began: Option<Began> = None;
-    for (workflow, held) in around.iter().filter_map(|scope| scope.held(agent)) {
-        let began = began.get_or_insert_default();
-        began.workflow = began.workflow.take().or(workflow);
-        began.held.extend(held);
-        began.at = clock::millis(context.now.get());
-    }
-    let folder = context.logs().own_folder().to_owned();
-    if !folder.is_dir() && began.is_none() {
+/// The client's news of agents in the background that did not come to their own end: a record
+/// each, in the states that they would have moved.
+pub(crate) fn agents_failed(context: &Context<'_>, event: &Event<'_>) {
+    let news = agent_result::failures(event);
+    if news.is_empty() {
         return;
     }
-    let noted = make_own_folder(&folder).and_then(|()| {
-        with_lock(&folder, TO_COUNT, |locked| {
-            let mut runs = Runs::read(locked);
-            let known = runs.get(session, id);
-            let is_news = began.is_some() || known.is_counted || known.was_sent_back;
-            if id.is_empty() || !is_news {
-                return Ok(());
-            }
-            runs.note(session, id, |run| {
-                (run.is_counted, run.was_sent_back) = (false, false);
-                let workflow = |began: &Option<Began>| Some(began.as_ref()?.workflow.clone());
-                // Of two starts in one workflow the earlier one is kept.
-                if began.is_some() && workflow(&began) != workflow(&run.began) {
-                    run.began = began;
-                }
-            });
-            runs.write(locked)
-        })
-    });
-    context.warn_about("runs.json", noted);
-}
-
-/// A file tool of an agent has written: what it wrote is its work, the same bytes too.
-pub(crate) fn agent_wrote(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) {
-    let (session, id) = (event.session(), event.agent_id());
-    let paths: Vec<String> = claims.iter().map(Claim::path).collect();
-    let folder = context.logs().own_folder().to_owned();
-    if id.is_empty() || !event.tool().is_file_tool() || paths.is_empty() {
-        return;
+    let runs = Runs::peek(context.own_folder());
+    for failure in news {
+        let run = runs.get(event.session(), &failure.task);
+        let Some(agent_type) = run.agent_type else {
+            continue;
+        };
+        if run.is_counted {
+            continue;
+        }
+        let agent = AgentName::parse(&agent_type);
+        let around = states(context, &context.cwd, None);
+        let end = AgentEvent::End {
+            agent: &agent,
+            reply: "",
+            task: &run.task,
+        };
+        let session = event.session_id.get();
+        let by = GateRecord::by(session, Some(&agent_type), Some(&failure.task));
+        let plan = Plan::new(&around, end, by, context.now.get());
+        append_gates(context, None, plan.skip_all(&failure.why));
     }
-    let began = Runs::peek(&folder).get(session, id).began;
-    if !began.is_some_and(|began| paths.iter().any(|path| began.held.contains_key(path))) {
-        return;
-    }
-    let noted = with_lock(&folder, TO_COUNT, |locked| {
-        let mut runs = Runs::read(locked);
-        runs.note(session, id, |run| {
-            let held = run.began.iter_mut().map(|began| &mut began.held);
-            held.for_each(|held| held.retain(|path, _| !paths.contains(path)));
-        });
-        runs.write(locked)
-    });
-    context.warn_about("runs.json", noted);
 }
 
 /// The end of an agent's run, counted once.
@@ -156,33 +120,40 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         return Reply::Silent;
     };
     let agent = AgentName::parse(&ending.agent_type);
-    let id = ending.agent_id.as_deref().unwrap_or_default();
-    let evidence = Evidence::for_agent(context, event.session(), &ending.agent_type, id);
+    let id = ending.agent_id.as_deref();
+    let own_id = id.unwrap_or_default();
+    let evidence = Evidence::for_agent(context, event.session(), &ending.agent_type, own_id);
     let cwd = ending.work_tree.as_deref().unwrap_or(&context.cwd);
     let around = states_at_end(context, cwd, &evidence);
-    let end = |reply| AgentEvent::AgentEnd {
-        agent: &agent,
-        reply,
+    let by = GateRecord::by(event.session_id.get(), Some(&ending.agent_type), id);
+    append_gates(context, None, elsewhere(context, &around, &agent, &by));
+    if !around.iter().any(GateScope::is_here) {
+        return Reply::Silent;
+    }
+    let task = match evidence.run.task.as_str() {
+        "" if around.iter().any(GateScope::is_at_root) => ending.task(event),
+        known => known.to_owned(),
     };
-    let mut plan = Plan::new(&around, end(&ending.reply), context.now.get());
+    let reply = ending.reply_in_transcript();
+    let end = AgentEvent::End {
+        agent: &agent,
+        reply: reply.as_deref().unwrap_or(&ending.reply),
+        task: &task,
+    };
+    let plan = Plan::new(&around, end, by, context.now.get());
     if plan.is_empty() {
         return Reply::Silent;
     }
-    let found = ending.reply_in_transcript();
-    if let Some(reply) = &found {
-        plan = Plan::new(&around, end(reply), context.now.get());
-    }
     let end = |locked: Option<&Locked<'_>>| end_run(context, event, &ending, &plan, locked);
-    let counted = make_own_folder(context.logs().own_folder()).and_then(|()| {
-        with_lock(context.logs().own_folder(), TO_COUNT, |locked| {
+    let counted = make_own_folder(context.own_folder()).and_then(|()| {
+        with_lock(context.own_folder(), TO_COUNT, |locked| {
             Ok(end(Some(locked)))
         })
     });
     counted.unwrap_or_else(|error| match error.kind() {
         io::ErrorKind::WouldBlock => {
             let why = format!("could not be counted: {error}");
-            let effects = plan.skip_all(&context.project, &about(event, &ending), &why);
-            append_gates(context, None, effects.records);
+            append_gates(context, None, plan.skip_all(&why));
             Reply::Silent
         }
         // The gates are not in that folder. At worst the run's second event moves them again.
@@ -191,6 +162,42 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
             end(None)
         }
     })
+}
+
+/// The records of an agent that owes an artifact to a state elsewhere, in a package say, and left
+/// none there.
+fn elsewhere(
+    context: &Context<'_>,
+    around: &[GateScope<'_>],
+    agent: &AgentName,
+    by: &GateRecord,
+) -> Vec<GateRecord> {
+    let mut records = Vec::new();
+    for scope in around {
+        if !scope.is_here()
+            && scope.held(agent).is_some()
+            && let Some(dir) = known_elsewhere(context, scope)
+        {
+            let shown = gates::display_path(&context.project, Path::new(&dir));
+            let why =
+                format!("no state is around the agent, and it wrote no artifact in `{shown}`");
+            let record = GateRecord::of("", Err(why));
+            records.push(record.stamped(by, scope.governed.id(), shown, context.now.get()));
+        }
+    }
+    records
+}
+
+/// The first state directory of a system that the recorder has seen.
+fn known_elsewhere(context: &Context<'_>, scope: &GateScope<'_>) -> Option<String> {
+    let inside = format!("/{}/", scope.governed.system.info().gate_dir?);
+    let index = Index::read(context.project.memory()).ok()??;
+    let files = index
+        .entries()
+        .keys()
+        .map(|file| path::from_os(Path::new(file)));
+    let dirs = files.filter_map(|file| Some(file[..file.find(&inside)?].to_owned()));
+    Some(path::below(&dirs.min()?, inside.trim_matches('/')))
 }
 
 /// Carries the end of a run into the states; once, where runs can be counted.
@@ -205,180 +212,129 @@ fn end_run(
     let id = ending.agent_id.as_deref().unwrap_or_default();
     let run = runs.get(event.session(), id);
     // The end before a second one was blocked, by whatever hook, and did not count.
-    if run.is_counted && ending.told_by != ToldBy::SecondStop {
+    if run.is_counted && ending.reported_by != ReportedBy::SecondStop {
         return Reply::Silent;
     }
-    let about = about(event, ending);
-    if plan.is_wordless() {
-        let why = "the agent's final text is empty";
-        let effects = plan.skip_all(&context.project, &about, why);
-        append_gates(context, locked, effects.records);
+    if let Some(objection) = objection(event, ending, plan, &run) {
+        let why = objection.map(|why| plan.skip_all(&why));
+        append_gates(context, locked, why.unwrap_or_default());
         return Reply::Silent;
     }
     let owed = owed_before_the_end(context, plan);
-    if ending.told_by == ToldBy::Stop && !run.was_sent_back && !owed.is_empty() {
+    if ending.reported_by == ReportedBy::Stop && !run.was_sent_back && !owed.is_empty() {
         let reason = send_back(&owed, IN_A_MESSAGE);
         return Reply::Block { reason };
     }
-    let owed = plan.owed();
-    let effects = write_gates(context, plan, &about);
+    let mut records = Vec::new();
+    let written = write_gates(context, plan, &mut records);
     // Where a file could not be written, the run's second event is another chance.
-    if let Some(locked) = locked.filter(|_| !id.is_empty() && !effects.has_failed) {
-        runs.note(event.session(), id, |run| run.is_counted = true);
+    if let Some(locked) = locked
+        && !id.is_empty()
+        && written.is_ok()
+    {
+        runs.note(event.session(), id, |run| {
+            run.is_counted = true;
+            run.tests.clear();
+        });
         // The gate has moved; at worst the run's second event is applied as well.
         context.warn_about("runs.json", runs.write(locked));
     }
-    append_gates(context, locked, effects.records);
+    append_gates(context, locked, records);
     if context.rules.settings.completion != Strictness::Off {
-        let notes = owed.iter().map(|due| note_of_owed(context, event, due));
-        notes.for_each(|note| append(context, locked, &context.logs().events(), &note));
+        for owed in plan.missing() {
+            let note = note_of_owed(context, event, &owed);
+            append(context, locked, &context.logs().events(), &note);
+        }
     }
     Reply::Silent
 }
 
-fn note_of_owed(context: &Context<'_>, event: &Event<'_>, due: &OwedArtifact) -> Record {
-    let reason = format!("`{}` is owed: {}", due.path, due.why);
+/// Why an end moves nothing, if it does; the inner `None` is the second event of one end, which
+/// says nothing new.
+fn objection(
+    event: &Event<'_>,
+    ending: &AgentResult,
+    plan: &Plan<'_>,
+    run: &Run,
+) -> Option<Option<String>> {
+    const TESTING: &str = "a test that the agent began still runs in the background";
+    const WORDLESS: &str = "the agent's final text is empty";
+    let is_launchers = ending.reported_by == ReportedBy::Launcher;
+    let mut tests = run.tests.iter();
+    let is_testing = tests.any(|test| is_launchers || is_running(event, test));
+    let said_nothing = plan.is_wordless().then_some(WORDLESS);
+    let unsaid = is_testing.then_some(TESTING).or(said_nothing);
+    let why = ending.ended.objection().or(unsaid.map(str::to_owned))?;
+    Some((!(is_launchers && is_testing)).then_some(why))
+}
+
+/// What is recorded of an artifact that is owed.
+fn note_of_owed(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    (scope, owed): &(&GateScope<'_>, Missing),
+) -> Record {
+    let path = scope.place_of(owed);
+    let reason = format!("`{path}` is owed: {}", owed.why);
     let mut record = Record::new(What::Warn, &reason, Some(event), context.now.get());
-    record.system = Some(due.system.clone());
-    record.file_path = Some(due.path.clone());
-    record.name = Some(due.name.clone());
+    record.system = Some(scope.governed.id().to_owned());
+    record.file_path = Some(path);
+    record.name = Some(owed.file.clone());
     record
 }
 
-/// The agents that go on in the background.
-fn running(event: &Event<'_>) -> Vec<AgentName> {
-    let tasks = event.background_tasks.value();
-    let types = tasks.as_array().into_iter().flatten();
-    let types = types.filter_map(|task| task["agent_type"].as_str());
-    types.map(AgentName::parse).collect()
+/// Whether the end of an agent lists a task as one that goes on.
+fn is_running(event: &Event<'_>, task: &str) -> bool {
+    let listed = event.background_tasks.value();
+    let mut tasks = listed.as_array().into_iter().flatten();
+    tasks.any(|listed| listed["id"] == *task && listed["status"] == "running")
 }
 
-/// The main thread's turn is over: a run whose gates have all passed is
-/// closed, and what calls did that sent no end is found.
-pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    if event.actor() == Actor::Main {
-        let running = running(event);
-        let moment = AgentEvent::TurnEnd { running: &running };
-        carry_out(context, moment, &states(context, &context.cwd, None), event);
-    }
-    calls::turn_ended(context, event)
-}
-
-/// A call has succeeded; where the main thread wrote a report, that completes its phase.
-pub(crate) fn report_written(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) {
-    if event.actor() != Actor::Main {
-        return;
-    }
-    for claim in claims {
-        let said = match (&claim.target.text, event.tool()) {
-            (Some(Text::Whole(text) | Text::Added(text)), _) => Some(text.to_string()),
-            (None, Tool::Write) => event.input.texts().unwrap_or_default().content,
-            // What an Edit or a program leaves may be no report.
-            (None, _) => None,
-        };
-        let path = claim.path();
-        let dir = claim.governed.system.info().gate_dir;
-        let place = dir.and_then(|dir| Some((dir, path.split_once(&format!("/{dir}/"))?)));
-        let (Some(said), Some((dir, (above, entry)))) = (said, place) else {
-            continue;
-        };
-        let left = read_text(&path).ok().flatten().unwrap_or(said);
-        let dir = format!("{above}/{dir}").into();
-        let around = [GateScope::at_dir(&context.project, claim.governed, dir)];
-        let moment = AgentEvent::Wrote { entry, text: &left };
-        carry_out(context, moment, &around, event);
-    }
-}
-
-/// Carries a moment of the main thread into the states around it.
-fn carry_out(
+/// What an event of an agent, or of the main thread, leads to in the states around it.
+fn plan<'a>(
     context: &Context<'_>,
-    moment: AgentEvent<'_>,
-    around: &[GateScope<'_>],
     event: &Event<'_>,
-) {
-    let about = About {
-        event: Some(event),
-        ..About::default()
+    agent_event: AgentEvent<'a>,
+    around: &'a [GateScope<'a>],
+) -> Plan<'a> {
+    let session = event.session_id.get();
+    let by = match event.actor() {
+        Actor::Main => GateRecord::by(session, None, None),
+        _ => GateRecord::by(session, event.agent_type.get(), event.agent_id.get()),
     };
-    let plan = Plan::new(around, moment, context.now.get());
-    let effects = write_gates(context, &plan, &about);
-    append_gates(context, None, effects.records);
+    Plan::new(around, agent_event, by, context.now.get())
+}
+
+/// Carries a plan out. A file that could not be written has its record.
+fn carry_out(context: &Context<'_>, plan: &Plan<'_>) -> Vec<GateRecord> {
+    let mut records = Vec::new();
+    write_gates(context, plan, &mut records).ok();
+    records
 }
 
 /// Carries an event into the states, so that no call is taken for its author.
-fn write_gates(context: &Context<'_>, plan: &Plan<'_>, about: &About<'_>) -> GateEffects {
-    let mut write = || plan.carry_out(&context.project, about);
-    match plan.is_empty() {
-        true => write(),
-        false => Recorder::of(context).own_writes("gate", IN_HOOK, &mut write),
-    }
-}
-
-/// `PreToolUse` of a dispatch: warned of or refused before its gate.
-pub(crate) fn dispatched(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let objection = objection_to_dispatch(context, event);
-    let decision = Decision::of(objection.into_iter().collect());
-    outcome::conclude(context, event, &decision, &[])
-}
-
-/// What is said against a dispatch: a gate before the agent's phase has not passed.
-pub(crate) fn objection_to_dispatch(context: &Context<'_>, event: &Event<'_>) -> Option<Denial> {
-    let agent_type = event.input.subagent_type.get()?;
-    let setting = context.rules.settings.dispatch;
-    if agent_type.is_empty() || setting == Strictness::Off {
-        return None;
-    }
-    let agent = AgentName::parse(agent_type);
-    let around = states(context, &context.cwd, None);
-    let mut around = around.iter();
-    let (around, gate) = around.find_map(|around| Some((around, around.closed_gate(&agent)?)))?;
-    let mode = match setting {
-        Strictness::Block => around.governed.mode,
-        Strictness::Off | Strictness::Warn => Mode::Warn,
-    };
-    Some(closed(context, around, agent_type, gate, mode))
-}
-
-/// A dispatch before its gate.
-fn closed(
+fn write_gates(
     context: &Context<'_>,
-    around: &GateScope<'_>,
-    agent_type: &str,
-    gate: ClosedGate,
-    mode: Mode,
-) -> Denial {
-    let dir = around.dir().map(path::from_os).unwrap_or_default();
-    Denial {
-        code: DenyCode::GateClosed,
-        system: around.governed.id().to_owned(),
-        mode,
-        act: Act::Write,
-        display_path: agent_type.to_owned(),
-        site: context
-            .project
-            .main
-            .relative(&dir)
-            .unwrap_or(&dir)
-            .to_owned(),
-        path: path::below(&dir, &gate.file),
-        why: gate.why,
-        entry: gate.name,
-        instead: None,
-        suggestion: None,
-        agent: None,
+    plan: &Plan<'_>,
+    records: &mut Vec<GateRecord>,
+) -> io::Result<()> {
+    let mut write = || plan.carry_out(records);
+    if plan.is_empty() {
+        return write();
     }
+    Recorder::of(context).own_writes(&Caller::ourselves("gate"), IN_HOOK, &mut write)
 }
 
-/// Appends gate records; where that fails the gate changes stand.
+/// Appends gate records; where that fails the gate changes stay.
 fn append_gates(
     context: &Context<'_>,
     locked: Option<&Locked<'_>>,
     records: impl IntoIterator<Item = GateRecord>,
 ) {
     let log = context.logs().gates();
-    let records = records.into_iter();
-    records.for_each(|record| append(context, locked, &log, &record));
+    for record in records {
+        append(context, locked, &log, &record);
+    }
 }
 
 /// Appends to a log in the program's own folder, which may be locked already.
@@ -394,12 +350,4 @@ fn append(
     let max_bytes = context.rules.settings.log_max_bytes;
     let written = log.append_locked(locked, &record.to_line(), max_bytes, record.ts());
     context.warn_about(log.name, written);
-}
-
-fn about<'a>(event: &'a Event<'a>, ending: &'a AgentResult) -> About<'a> {
-    About {
-        event: Some(event),
-        agent_type: Some(&ending.agent_type),
-        agent_id: ending.agent_id.as_deref(),
-    }
 }

@@ -1,9 +1,11 @@
-//! The recorder at the events of the hook: which calls get a window, which events tell
-//! that calls are over, and how what was found is said.
+//! The recorder at the events of the hook: which calls are noted, which events say that calls
+//! are over, and how what was found is reported.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use crate::base::actor::AgentName;
+use crate::base::actor::{Actor, AgentName};
+use crate::base::clock;
 use crate::base::disk::cache::DirCache;
 use crate::base::path;
 use crate::base::target::Target;
@@ -12,33 +14,46 @@ use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
 use crate::project::context::Context;
-use crate::recorder::entry::{BlobId, Nanos};
-use crate::recorder::mediate::{Recorder, dir};
-use crate::recorder::telling::{self, Done, Finding, Hearer};
-use crate::recorder::windows::{self, CallText, Caller, Doing, Running, Window};
+use crate::recorder::agents::{self, Note, What};
+use crate::recorder::calls::{self, Call, CallText, Caller, Progress, Work};
+use crate::recorder::contents::MAX_CONTENT;
+use crate::recorder::entry::BlobId;
+use crate::recorder::findings::{self, Finding, Recipient};
+use crate::recorder::mediate::{CallNote, Recorder};
+use crate::recorder::pipeline::Moment;
 use crate::shell::{Analysis, Scene};
+use crate::store::archive::Archive;
 use crate::systems::system;
 
-/// From this version on a turn that ends can be told something.
+/// From this version on something can be said at the end of a turn.
 const TELLS_AT_STOP: [u32; 3] = [2, 1, 163];
 
-/// What the text of a call that runs code tells.
+/// What the text of a call that runs code says.
 pub(crate) fn text_of(event: &Event<'_>, changes: &Analysis) -> Option<CallText> {
     let (text, programs) = match event.tool() {
         Tool::Shell(_) => {
             let text = event.input.command.as_str().to_owned();
             (text, changes.programs.clone())
         }
-        Tool::Mcp(name) => {
+        Tool::Mcp(_) => {
             let commands = commands::of(event).unwrap_or_default();
-            let dirs = commands.iter().filter_map(|command| command.cwd.as_deref());
-            let dirs = dirs.map(|dir| format!("cd {dir}"));
             let arguments = event.arguments().unwrap_or_default();
-            let texts = strings(&arguments)
-                .into_iter()
-                .map(|(_, text)| text.to_owned());
-            let text = dirs.chain(texts).collect::<Vec<_>>().join("\n");
-            (text, vec![name.to_owned()])
+            let mut lines = Vec::new();
+            for dir in commands.iter().filter_map(|command| command.cwd.as_deref()) {
+                lines.push(format!("cd {dir}"));
+            }
+            lines.extend(
+                strings(&arguments)
+                    .iter()
+                    .map(|(_, text)| (*text).to_owned()),
+            );
+            (lines.join("\n"), vec![event.tool_name.as_str().to_owned()])
+        }
+        Tool::Skill => {
+            let arguments = event.arguments().unwrap_or_default();
+            let texts = strings(&arguments).into_iter().map(|(_, text)| text);
+            let text = texts.collect::<Vec<_>>().join("\n");
+            (text, vec![event.tool_name.as_str().to_owned()])
         }
         _ => return None,
     };
@@ -70,69 +85,105 @@ fn caller(event: &Event<'_>) -> Caller {
     }
 }
 
-fn hearer(event: &Event<'_>) -> Hearer {
-    Hearer {
+fn recipient(event: &Event<'_>) -> Recipient {
+    Recipient {
         session: event.session().to_owned(),
         agent_id: event.agent_id().to_owned(),
     }
 }
 
-/// Before a call that was not refused. What a file tool writes is known, so it matters
-/// only where others may write the same meanwhile.
+/// What is known of the beginning of a call that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announcement {
+    Seen,
+    /// Its end was reported before.
+    Repeated,
+    /// Nobody saw it begin: what its end says proves nothing.
+    Unseen,
+}
+
+/// Whether the call that has ended was seen before it ran.
+pub(crate) fn announcement(context: &Context<'_>, event: &Event<'_>) -> Announcement {
+    let call = calls::find(context.project.memory(), event.tool_use_id.as_str());
+    let its = call.filter(|call| call.caller.is_of(event.session(), event.agent_id()));
+    match its.map(|call| call.progress) {
+        Some(Progress::Running | Progress::Interrupted) => Announcement::Seen,
+        Some(_) => Announcement::Repeated,
+        None => Announcement::Unseen,
+    }
+}
+
+/// Why a command that has ended was not seen before it ran, as a clause.
+pub(crate) fn why_unseen(context: &Context<'_>, event: &Event<'_>) -> &'static str {
+    match work(context, event, &[]) {
+        Some(_) => "its start was not seen",
+        None => "it only reads, and such a call is not noted before it runs: declare a script",
+    }
+}
+
+/// Before a call that was not refused.
 pub(crate) fn before_call(
     context: &Context<'_>,
     event: &Event<'_>,
     call: Option<CallText>,
     written: Option<Target>,
+    claims: &[Claim<'_>],
 ) {
+    // The command of a skill runs within the call of its skill, whose end is its end.
+    if event.kind() == Kind::PreSkillShellCommand {
+        return;
+    }
     if let Some(call) = call {
         let recorder = Recorder::around(context, &call.text, &call.targets);
-        recorder.before(caller(event), call.clone());
-    } else if let Some(target) = written
-        && windows::is_any_open(&dir(&context.project))
-    {
-        let texts = event.input.texts().unwrap_or_default();
-        let content = texts.content.filter(|_| event.tool() == Tool::Write);
-        let doing = Doing::Writes {
+        recorder.before(
+            caller(event),
+            Work::RunsCode(call.clone()),
+            CallNote::Always,
+        );
+    } else if let Some(target) = written {
+        // What is larger than a content that is kept is known by its stat alone.
+        let content = event.input.content_within(MAX_CONTENT);
+        let work = Work::Writes {
             path: path::collapse(&target.path).into_owned(),
             content: content.map(|text| BlobId::of(text.as_bytes())),
         };
-        Recorder::of(context).open(caller(event), doing);
+        let moves_gates = claims
+            .iter()
+            .any(|claim| claim.governed.system.moves_gates(&claim.entry));
+        let note = if moves_gates && event.actor() == Actor::Main {
+            CallNote::Always
+        } else {
+            CallNote::BesideOthers
+        };
+        Recorder::of(context).before(caller(event), work, note);
     }
 }
 
 /// After a call: what it did, or what its file tool wrote, is judged. `claims` are those
 /// of the call.
 pub(crate) fn after_call(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) -> Reply {
-    let caller = caller(event);
     let paths: Vec<String> = claims.iter().map(Claim::path).collect();
-    let has_window = windows::is_open(&dir(&context.project), &caller.tool_use_id);
-    let unannounced = match has_window {
-        true => None,
-        false => unannounced(context, event, &paths),
-    };
-    let text = match &unannounced {
-        Some(Doing::RunsCode(call)) => &call.text,
+    let work = work(context, event, &paths);
+    let text = match &work {
+        Some(Work::RunsCode(call)) => &call.text,
         _ => event.input.command.as_str(),
     };
     let recorder = Recorder::around(context, text, &paths);
-    let duration = event.duration_ms.value().as_i64();
-    let found = recorder.after(
-        &caller,
-        unannounced.clone(),
-        duration,
-        background_task(event),
-    );
-    say(event.kind(), &found)
+    let ran = event.duration_ms.value().as_i64();
+    let found = recorder.after(&caller(event), work.clone(), ran, background_task(event));
+    say(context, event.kind(), &found)
 }
 
-/// What a call did that has no window; `paths` are the governed ones among its targets.
-fn unannounced(context: &Context<'_>, event: &Event<'_>, paths: &[String]) -> Option<Doing> {
+/// What a call can have done, by its text; `paths` are the governed ones among its targets.
+fn work(context: &Context<'_>, event: &Event<'_>, paths: &[String]) -> Option<Work> {
     if event.tool().is_file_tool() {
-        let path = paths
-            .first()
-            .filter(|_| event.kind() == Kind::PostToolUse)?;
-        return Some(Doing::Wrote { path: path.clone() });
+        if event.kind() != Kind::PostToolUse {
+            return None;
+        }
+        return Some(Work::Writes {
+            path: paths.first()?.clone(),
+            content: None,
+        });
     }
     let scene = Scene {
         cwd: &context.cwd,
@@ -142,38 +193,53 @@ fn unannounced(context: &Context<'_>, event: &Event<'_>, paths: &[String]) -> Op
     let changes = targets::of(event, &scene);
     let call = text_of(event, &changes.unwrap_or_default())?;
     let may_change = may_change_unseen(&call) || !paths.is_empty();
-    may_change.then_some(Doing::RunsCode(call))
+    may_change.then_some(Work::RunsCode(call))
 }
 
 /// The task that goes on after its call, by the client's id for it; `Monitor` has a key
 /// of its own.
 fn background_task(event: &Event<'_>) -> Option<String> {
-    let is_shell = matches!(event.tool(), Tool::Shell(_));
+    if !matches!(event.tool(), Tool::Shell(_)) {
+        return None;
+    }
     let ids = [&event.response.background_task_id, &event.response.task_id];
     let id = ids.into_iter().find_map(|id| id.get());
-    id.filter(|_| is_shell).map(str::to_owned)
+    id.map(str::to_owned)
 }
 
-/// Whether an event tells that a call is over, and how it ended.
-fn over(event: &Event<'_>, window: &Window, end: Nanos) -> Option<Running> {
-    let is_own = Hearer::of(&window.caller) == hearer(event);
-    let is_of_session = window.caller.session == event.session();
-    let ends_now = match (event.kind(), &window.state) {
-        (Kind::SessionStart | Kind::SessionEnd, _) => is_of_session,
-        (Kind::SubagentStop | Kind::Stop, Running::Waited) => is_own,
-        // Before words of the user; news of a command come while others may run.
-        (Kind::UserPromptSubmit, Running::Waited) => is_own && !is_news(event),
-        (Kind::UserPromptSubmit, Running::Background { task }) => {
-            return has_news_of(event, task).then_some(Running::Over { end });
+/// How a call went on, by what an event says. `background` are the agents that the user's
+/// words do not end.
+fn progress(event: &Event<'_>, call: &Call, background: &Background) -> Option<Progress> {
+    if call.caller.session != event.session() {
+        return None;
+    }
+    let is_own = call.caller.agent_id == event.agent_id();
+    let is_over = match (event.kind(), &call.progress) {
+        (Kind::SessionStart | Kind::SessionEnd, _) => call.is_running(),
+        (Kind::SubagentStop | Kind::Stop, Progress::Running) => is_own,
+        // News of a command come while others may run.
+        (Kind::UserPromptSubmit, Progress::Running) => {
+            !is_news(event) && !background.contains(&call.caller.agent_id)
         }
-        (Kind::Stop, Running::Background { task }) => {
-            let is_over = is_of_session && !goes_on(event, task);
-            return is_over.then_some(Running::Over { end });
+        (Kind::UserPromptSubmit, Progress::Background { task, .. }) => {
+            let ended = Progress::BackgroundEnded {
+                begun: call.began(),
+            };
+            return has_news_of(event, task).then_some(ended);
+        }
+        (Kind::Stop, Progress::Background { task, .. }) => {
+            let ended = Progress::BackgroundEnded {
+                begun: call.began(),
+            };
+            return (!goes_on(event, task)).then_some(ended);
         }
         _ => false,
     };
-    ends_now.then_some(Running::Dangling { end })
+    is_over.then_some(Progress::Interrupted)
 }
+
+/// Agents by their ids.
+type Background = BTreeSet<String>;
 
 /// Whether a prompt is the client's news that commands in the background have ended.
 fn is_news(event: &Event<'_>) -> bool {
@@ -181,12 +247,13 @@ fn is_news(event: &Event<'_>) -> bool {
 }
 
 fn has_news_of(event: &Event<'_>, task: &str) -> bool {
-    let mut parts = event.prompt.as_str().split("<task-id>").skip(1);
-    let is_it = |part: &str| {
-        part.split_once("</task-id>")
-            .is_some_and(|(id, _)| id.trim() == task)
-    };
-    is_news(event) && parts.any(is_it)
+    let mut ids = event
+        .prompt
+        .as_str()
+        .split("<task-id>")
+        .skip(1)
+        .filter_map(|part| Some(part.split_once("</task-id>")?.0.trim()));
+    is_news(event) && ids.any(|id| id == task)
 }
 
 /// Whether the end of a turn lists a task; a client that lists none says nothing.
@@ -196,15 +263,54 @@ fn goes_on(event: &Event<'_>, task: &str) -> bool {
     all.is_none_or(|all| all.iter().any(|listed| listed["id"] == *task))
 }
 
-/// Judges the calls that an event ends, and tells the agent that hears it what concerns it.
+/// Judges the calls that an event ends, and reports to the agent what concerns it.
 fn close(context: &Context<'_>, event: &Event<'_>, can_tell: bool) -> Reply {
     let recorder = Recorder::of(context);
-    let end = recorder.nanos();
-    let is_over = |window: &Window| over(event, window, end);
-    say(
-        event.kind(),
-        &recorder.close(&hearer(event), can_tell, &is_over),
-    )
+    let background = match event.kind() {
+        Kind::UserPromptSubmit => agents::in_background(&recorder.dir(), event.session()),
+        _ => Background::new(),
+    };
+    let moment = match event.kind() {
+        Kind::SessionStart => Moment::SessionStart,
+        _ => Moment::Later,
+    };
+    let found = recorder.close(moment, &recipient(event), can_tell, &|call| {
+        progress(event, call, &background)
+    });
+    say(context, event.kind(), &found)
+}
+
+/// An agent hands work on, or has the answer: who runs in the background is known by that.
+pub(crate) fn note_agent(context: &Context<'_>, event: &Event<'_>) {
+    let call = event.tool_use_id.as_str().to_owned();
+    let agent_type = |name: &str| AgentName::parse(name).as_str().to_owned();
+    let what = match event.kind() {
+        Kind::PreToolUse => What::Dispatched {
+            call,
+            by: event.agent_id().to_owned(),
+            agent_type: agent_type(event.input.subagent_type.get().unwrap_or_default()),
+        },
+        Kind::PostToolUse => match event.response.launched() {
+            Some(agent_id) => What::Launched {
+                call,
+                agent_id: agent_id.to_owned(),
+            },
+            None => What::Answered { call },
+        },
+        Kind::SubagentStart => What::Started {
+            agent_id: event.agent_id().to_owned(),
+            agent_type: agent_type(event.agent_type.get().unwrap_or_default()),
+        },
+        Kind::SubagentStop => What::Ended {
+            agent_id: event.agent_id().to_owned(),
+        },
+        _ => return,
+    };
+    Recorder::of(context).note_agent(&Note {
+        ts: clock::millis(context.now.get()),
+        session: event.session().to_owned(),
+        what,
+    });
 }
 
 /// `UserPromptSubmit`: words of the user, or the client's news.
@@ -226,15 +332,19 @@ fn tells_at_stop(client: &str) -> bool {
     numbers.collect::<Vec<u32>>().as_slice() >= TELLS_AT_STOP.as_slice()
 }
 
-/// An agent begins or ends. What it would have been told is left to the main thread, since
+/// An agent begins or ends. What is undelivered to it is left to the main thread, since
 /// an answer replaces its report.
 pub(crate) fn agent_passed(context: &Context<'_>, event: &Event<'_>) {
+    note_agent(context, event);
     close(context, event, false);
     if event.kind() == Kind::SubagentStop {
-        let agent = hearer(event);
+        let agent = recipient(event);
         Recorder::of(context).pass_on(&|to| {
-            let is_agent = *to == agent;
-            Some(if is_agent { to.main_of() } else { to.clone() })
+            if *to == agent {
+                Some(Recipient::main_of(&to.session))
+            } else {
+                Some(to.clone())
+            }
         });
     }
 }
@@ -252,18 +362,21 @@ pub(crate) fn session_passed(context: &Context<'_>, event: &Event<'_>) {
     }
 }
 
-/// What was found as the answer to an event. The user hears of what was put back: it may
-/// have been their own edit.
-fn say(kind: Kind, found: &[Finding]) -> Reply {
-    let Some(text) = telling::to_text(found) else {
+/// What was found as the answer to an event. The user is shown all that was moved or put
+/// back: it may be their own.
+fn say(context: &Context<'_>, kind: Kind, found: &[Finding]) -> Reply {
+    let Some(text) = findings::to_text(found) else {
         return Reply::Silent;
     };
-    let is_put_back = |finding: &&Finding| matches!(finding.done, Done::PutBack(_));
-    let put_back: Vec<Finding> = found.iter().filter(is_put_back).cloned().collect();
+    for folder in found.iter().filter_map(Finding::folder) {
+        let folder = path::absolute(&context.project.main.dir, folder, None);
+        let noted = Archive::note_reported(folder.as_ref());
+        context.warn_about(".reported", noted);
+    }
     Reply::Found {
         event: kind,
         holds: kind == Kind::PostToolUse && found.iter().any(|finding| finding.is_enforced),
-        notice: telling::to_text(&put_back).map(|text| format!("statewarden: {text}")),
+        notice: findings::to_notice(found),
         text,
     }
 }

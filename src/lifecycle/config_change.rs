@@ -13,6 +13,7 @@ use crate::lifecycle::gates;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
 use crate::project::roots::read_client_text;
+use crate::recorder::changes;
 use crate::store;
 use crate::systems::own;
 
@@ -32,9 +33,12 @@ pub(crate) fn config_changed(context: &Context<'_>, event: &Event<'_>) -> Reply 
         HookState::Disabled => context.is_concerned(&context.sites_around()),
         HookState::Unwired => was_wired(context),
     };
-    let Some(file) = event.file_path.get().filter(|_| is_held) else {
+    let Some(file) = event.file_path.get() else {
         return Reply::Silent;
     };
+    if !is_held {
+        return Reply::Silent;
+    }
     let denial = unwired_by(context, &path::slashed(file));
     let reason = format!(
         "statewarden's hooks would no longer run after this change of `{}`, so this session keeps \
@@ -48,9 +52,24 @@ pub(crate) fn config_changed(context: &Context<'_>, event: &Event<'_>) -> Reply 
     Reply::Block { reason }
 }
 
-/// Whether the settings ran the hook when a session began, or `install` put it there.
+/// Whether the settings ran the hook when a session began, or `install` put it there. The mark
+/// in the memory outlasts a clean-up of the project, and an `uninstall` by a call. Where both
+/// marks are gone, the contents that the recorder has kept of the settings still say it.
 pub(crate) fn was_wired(context: &Context<'_>) -> bool {
-    context.logs().own_folder().join(store::WIRED).exists()
+    let logs = context.logs();
+    let memory = context.project.memory();
+    let mut folders = [logs.own_folder(), memory].into_iter();
+    let mut settings = context.project.client_settings().into_iter();
+    folders.any(|folder| folder.join(store::WIRED).exists())
+        || settings.any(|file| {
+            let contents = changes::last_contents(memory, &file);
+            contents.iter().any(|text| runs_the_hook(text))
+        })
+}
+
+fn runs_the_hook(settings: &[u8]) -> bool {
+    let wiring = Wiring::read(&String::from_utf8_lossy(settings));
+    wiring.is_ok_and(|wiring| wiring.is_ours())
 }
 
 pub(crate) fn hook_state(context: &Context<'_>) -> HookState {

@@ -7,11 +7,15 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::text;
 use crate::store::lock::Locked;
 use crate::store::{read_own, write_own};
 
 /// Counted runs kept; a session has far fewer agents.
 const MAX_RUNS: usize = 500;
+
+/// As much of a task is kept, in characters, to look the names of directories up in.
+const MAX_TASK: usize = 4_000;
 
 const FILE: &str = "runs.json";
 
@@ -21,6 +25,17 @@ const FILE: &str = "runs.json";
 pub struct Runs {
     /// Of each agent, the newest last.
     runs: Vec<Run>,
+    /// The dispatches of agents that have not started yet, the newest last.
+    #[serde(default)]
+    dispatched: Vec<Dispatched>,
+}
+
+/// An agent that is to start, and the task that it was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Dispatched {
+    session: String,
+    agent_type: String,
+    task: String,
 }
 
 /// What is known of an agent's run.
@@ -32,6 +47,25 @@ pub struct Run {
     pub is_counted: bool,
     /// Its report was denied once.
     pub was_sent_back: bool,
+    /// As the event of its start has it; `None` where the start was not seen.
+    #[serde(default)]
+    pub agent_type: Option<String>,
+    /// When it last started: UTC, RFC 3339, milliseconds.
+    #[serde(default)]
+    pub started: Option<String>,
+    /// The governed files that its calls wrote since then: absolute paths.
+    #[serde(default)]
+    pub wrote: Vec<String>,
+    /// Those of them that a file tool wrote last, and when: whatever they hold is its work.
+    #[serde(default)]
+    pub typed_at: BTreeMap<String, String>,
+    /// Its task, as far as that names a state directory.
+    #[serde(default)]
+    pub task: String,
+    /// The tests that it began in the background, by the client's ids for them, and that had
+    /// not ended when it was last seen to stop.
+    #[serde(default)]
+    pub tests: Vec<String>,
     pub began: Option<Began>,
 }
 
@@ -47,6 +81,30 @@ pub struct Began {
 }
 
 impl Run {
+    /// Its agent starts, or goes on after an end: that counts, and may be denied, again.
+    pub fn start(&mut self, agent_type: Option<&str>, at: String, task: String) {
+        (self.is_counted, self.was_sent_back) = (false, false);
+        self.agent_type = agent_type.map(str::to_owned);
+        self.started = Some(at);
+        self.task = task;
+        self.wrote.clear();
+        self.typed_at.clear();
+        self.tests.clear();
+    }
+
+    /// Of two starts in one workflow the earlier one is kept.
+    pub fn begin(&mut self, new: Began) {
+        match &self.began {
+            Some(known) if known.workflow == new.workflow => {}
+            _ => self.began = Some(new),
+        }
+    }
+
+    /// Whether it is the run of an agent.
+    pub fn is_agent(&self, id: &str) -> bool {
+        !id.is_empty() && self.agent == id
+    }
+
     fn is(&self, session: &str, agent: &str) -> bool {
         self.session == session && self.agent == agent
     }
@@ -67,6 +125,42 @@ impl Runs {
     pub fn get(&self, session: &str, agent: &str) -> Run {
         let run = self.runs.iter().find(|run| run.is(session, agent));
         run.cloned().unwrap_or_default()
+    }
+
+    /// The agents of the newest runs that have not ended.
+    pub fn running(&self) -> impl Iterator<Item = &str> {
+        let open = self.runs.iter().filter(|run| !run.is_counted);
+        open.filter_map(|run| run.agent_type.as_deref())
+    }
+
+    /// When a file tool of an agent wrote a file last, as far as that is kept.
+    pub fn typed_at(&self, path: &str) -> Option<&str> {
+        let times = self.runs.iter().filter_map(|run| run.typed_at.get(path));
+        times.max().map(String::as_str)
+    }
+
+    /// Notes the task of an agent that is to start.
+    pub fn dispatch(&mut self, session: &str, agent_type: &str, task: &str) {
+        self.dispatched.push(Dispatched {
+            session: session.to_owned(),
+            agent_type: agent_type.to_owned(),
+            task: text::truncate(task, MAX_TASK),
+        });
+        let surplus = self.dispatched.len().saturating_sub(MAX_RUNS);
+        self.dispatched.drain(..surplus);
+    }
+
+    /// The task of an agent that starts. Where several of its type are to start, with different
+    /// tasks, it is not known which is its.
+    pub fn take_task(&mut self, session: &str, agent_type: &str) -> String {
+        let is_it = |one: &Dispatched| one.session == session && one.agent_type == agent_type;
+        let Some(first) = self.dispatched.iter().position(is_it) else {
+            return String::new();
+        };
+        let mut others = self.dispatched.iter().filter(|one| is_it(one));
+        let is_one = others.all(|one| one.task == self.dispatched[first].task);
+        let taken = self.dispatched.remove(first);
+        if is_one { taken.task } else { String::new() }
     }
 
     /// Changes what is known of an agent, which makes it the newest; the oldest ones go.

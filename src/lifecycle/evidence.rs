@@ -1,40 +1,38 @@
-//! What the gate log shows: whether a gate that passed was proved, and which test
-//! commands ran.
+//! What the gate log shows: whether a gate that passed was proved, and how tests ended.
 
-use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
+mod commands;
+pub(super) mod output;
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use chrono::{DateTime, TimeDelta};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::base::actor::AgentName;
-use crate::base::{clock, path};
-use crate::host::event::{Event, Kind, Tool};
-use crate::lifecycle::counted_runs::{Began, Runs};
-use crate::lifecycle::gates::{self, About, GateRecord, GateScope};
-use crate::lifecycle::test_command;
-use crate::log::redact;
+use crate::base::clock;
+use crate::lifecycle::counted_runs::{Run, Runs};
+use crate::lifecycle::freshness::{self, Since};
+use crate::lifecycle::gates::authorship::{self, Mover};
+use crate::lifecycle::standing::{self, Decisive};
 use crate::project::context::Context;
-use crate::project::files::InDir;
+use crate::project::registry::Registry;
 use crate::project::roots::Project;
-use crate::recorder::changes::{self, ChangeRecord};
-use crate::recorder::contents::Contents;
-use crate::recorder::entry::BlobId;
-use crate::recorder::mediate;
 use crate::settings::model::EvidenceMode;
-use crate::shell::decisive;
-use crate::store::modified;
-use crate::systems::devt::workflow_yaml::{self, Fields};
-use crate::systems::groups::report::ReportKind;
-use crate::systems::groups::tasks;
-use crate::systems::system::Files as _;
+use crate::systems::gate_record::GateRecord;
+use crate::systems::tested::{Freshness, TestNeed, Tested};
 use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
-use crate::systems::{agent_flow, declared, devt, groups};
+use crate::systems::{agentmux, devt, groups};
+
+pub use commands::{background_ended, command_ended, is_test};
 
 /// How much of the log's end a hook reads.
 pub const RECENT: u64 = 512 * 1024;
+
+const START_UNSEEN: &str = "the agent's start was not seen";
+
+/// What the record of a run's beginning says.
+const BEGUN: &str = "flow init";
 
 /// The records of the gate log, oldest first.
 pub struct GateLog<'p> {
@@ -43,12 +41,16 @@ pub struct GateLog<'p> {
 }
 
 impl<'p> GateLog<'p> {
-    /// Reads the last `max` bytes.
+    /// Reads the last `max` bytes. A log that is not as this program wrote it proves nothing.
     pub fn read(project: &'p Project, max: u64) -> Self {
         let (log, mut records) = (project.logs().gates(), Vec::new());
-        log.each(max, &mut |record| records.push(record));
-        let records = records.into();
-        Self { project, records }
+        if log.difference(max).is_ok_and(|found| found.is_none()) {
+            log.each(max, &mut |record| records.push(record));
+        }
+        Self {
+            project,
+            records: records.into(),
+        }
     }
 
     /// The latest record of a run that moved a gate, and where it moved it to.
@@ -60,33 +62,96 @@ impl<'p> GateLog<'p> {
     /// The records of a run, newest first.
     fn records_of(&self, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
         let begun = run.started_at.as_deref().and_then(clock::parse);
-        let is_of_run = move |record: &&GateRecord| {
+        self.records.iter().rev().filter(move |record| {
             let at = clock::parse(&record.ts);
             let is_earlier = at < begun && at.is_some();
-            record.system == run.system && self.is_same(&record.file, &run.file) && !is_earlier
-        };
-        self.records.iter().rev().filter(is_of_run)
+            let is_here = record.directory.is_none() || record.directory == run.directory;
+            let is_of_file = record.system == run.system && self.is_same(&record.file, &run.file);
+            is_of_file && is_here && !is_earlier
+        })
     }
 
-    /// Says of every gate that passed what stands behind it.
+    /// Says of every gate that passed what shows it.
     pub fn mark(&self, run: &mut Workflow) {
         if run.system == devt::ID && !self.speaks_of_phase(run) {
             devt::gate::has_just_begun(run);
         }
         let mut gates = std::mem::take(&mut run.gates);
+        let mut movers = None;
         for gate in &mut gates {
             let latest = self.latest(run, gate);
             gate.standing = standing(&run.system, gate.status, latest);
-            let latest = latest.filter(|(_, status)| *status == gate.status);
+            if gate.standing.is_some() && authorship::keeps_gates_in_one_file(&run.system) {
+                let is_earlier = self.is_of_earlier_run(run);
+                let moved = movers.get_or_insert_with(|| authorship::movers(self.project, run));
+                gate.standing = match (gate.standing, moved.get(&gate.name)) {
+                    (_, Some(Mover::Nobody | Mover::Wrong(_))) => Some(Standing::OnlyInFile),
+                    (Some(Standing::OnlyInFile), _) => Some(Standing::OnItsWord),
+                    _ if is_earlier => Some(Standing::OnItsWord),
+                    (standing, _) => standing,
+                };
+            }
+            gate.why = self.why(run, gate).or(gate.why.take());
             // Where the file does not keep it.
-            if let Some((record, _)) = latest.filter(|_| gate.timestamp.is_none()) {
-                let agent = record.agent_type.as_deref().map(AgentName::parse);
-                let agent = agent.map(|agent| agent.as_str().to_owned());
+            if let Some((record, status)) = latest
+                && status == gate.status
+                && gate.timestamp.is_none()
+            {
+                let agent_type = record.agent_type.as_deref();
+                let agent = agent_type.map(|name| AgentName::parse(name).as_str().to_owned());
                 gate.timestamp = Some(record.ts.clone());
                 gate.agent = gate.agent.take().or(agent);
             }
         }
         run.gates = gates;
+    }
+
+    /// Whether the last record of a gate gives the same reason for changing nothing.
+    pub fn has_said(&self, new: &GateRecord) -> bool {
+        let is_its = |record: &&GateRecord| {
+            record.system == new.system
+                && self.is_same(&record.file, &new.file)
+                && (&record.directory, &record.gate) == (&new.directory, &new.gate)
+                && record.command.is_none()
+        };
+        let last = self.records.iter().rev().find(is_its);
+        new.skipped.is_some() && last.is_some_and(|last| last.skipped == new.skipped)
+    }
+
+    /// Whether a later run began in the same file: a state that was copied back is none of its.
+    pub fn is_of_earlier_run(&self, run: &Workflow) -> bool {
+        const SLACK: TimeDelta = TimeDelta::seconds(5);
+        let begun = run.started_at.as_deref().and_then(clock::parse);
+        let last = self.records.iter().rev().find(|record| {
+            record.system == run.system
+                && self.is_same(&record.file, &run.file)
+                && record.directory == run.directory
+                && record.evidence.as_deref() == Some(BEGUN)
+        });
+        let last_begun = last.and_then(|record| clock::parse(&record.ts));
+        begun
+            .zip(last_begun)
+            .is_some_and(|(begun, last)| begun < last - SLACK)
+    }
+
+    /// What the last end of a gate's agent left out, where it has not passed.
+    fn why(&self, run: &Workflow, gate: &Gate) -> Option<String> {
+        if gate.status.has_passed() || !run.active {
+            return None;
+        }
+        let mut records = self.records_of(run);
+        records.find_map(|record| {
+            let is_its = record.gate.as_deref() == Some(&*gate.name);
+            match (&record.skipped, moved_to(record, gate)) {
+                (Some(why), _) if is_its => Some(why.clone()),
+                (_, Some(GateStatus::Failed)) => record.evidence.clone(),
+                // Each record of devt is of an end, also one that moved nothing.
+                (_, Some(status)) if record.system == devt::ID && !status.has_passed() => {
+                    record.evidence.clone()
+                }
+                _ => None,
+            }
+        })
     }
 
     /// Whether the status in a `workflow.yaml` is of its present phase, and not left from the
@@ -95,42 +160,35 @@ impl<'p> GateLog<'p> {
         let Some(phase) = run.phase.as_deref() else {
             return true;
         };
-        let mut records = self.records_of(run).filter(|record| record.phase.is_some());
-        let mut records = records.by_ref().peekable();
+        let mut records = self
+            .records_of(run)
+            .filter(|record| record.phase.is_some())
+            .peekable();
         if records.peek().is_none() {
             return true;
         }
         let judge = devt::gate::judged_by(phase).map(|judge| judge.file);
         let mut in_phase = records.take_while(|record| record.phase.as_deref() == Some(phase));
-        let is_own = |gate: &str| gate == phase || judge.is_none_or(|judge| gate == judge);
-        in_phase.any(|record| record.gate.as_deref().is_some_and(is_own))
-            || was_set_in(self.project, &self.project.main.path(&run.file), phase)
+        in_phase.any(|record| {
+            let gate = record.gate.as_deref();
+            gate.is_some_and(|gate| gate == phase || judge.is_none_or(|judge| gate == judge))
+        }) || authorship::was_set_in(self.project, &self.project.main.path(&run.file), phase)
     }
 
-    /// The last command that was seen for a gate, since then.
-    pub fn last_command(&self, file: &str, gate: &str, since: Option<&str>) -> Option<&Proof> {
-        let since = since.and_then(clock::parse);
-        let of_gate = |record: &&GateRecord| {
+    /// The tests of the run in a file, and of one gate where that has a command of its own,
+    /// oldest first.
+    fn tests<'l>(
+        &'l self,
+        file: &'l str,
+        need: &'l TestNeed<'_>,
+    ) -> impl Iterator<Item = &'l GateRecord> {
+        let began = need.run_began.and_then(clock::parse);
+        self.records.iter().filter(move |record| {
             record.command.is_some()
-                && record.gate.as_deref() == Some(gate)
+                && record.gate.as_deref() == need.gate
                 && self.is_same(&record.file, file)
-                && clock::parse(&record.ts) >= since
-        };
-        let last = self.records.iter().rev().find(of_gate)?;
-        last.command.as_ref()
-    }
-
-    /// The last test that passed since a run left the phases before these.
-    pub fn passed_test(&self, file: &str, phases: &[&str]) -> Option<&Proof> {
-        let records_of = |record: &&GateRecord| self.is_same(&record.file, file);
-        let records = self.records.iter().rev().filter(records_of);
-        let mut since = records.take_while(|record| {
-            let phase = record.phase.as_deref();
-            phase.is_none_or(|phase| phases.contains(&phase))
-        });
-        let passed =
-            |proof: &&Proof| matches!(proof, Proof::Command { status, .. } if *status == Some(0));
-        since.find_map(|record| record.command.as_ref().filter(passed))
+                && clock::parse(&record.ts) >= began
+        })
     }
 
     /// Records name a file relative to the main checkout where they can.
@@ -146,221 +204,138 @@ fn standing(
     status: GateStatus,
     latest: Option<(&GateRecord, GateStatus)>,
 ) -> Option<Standing> {
-    let is_proved = |record: &GateRecord| record.unsupported.is_none() && !record.proof.is_empty();
-    (status == GateStatus::Passed).then_some(match latest {
+    // What AgentMux writes is its own to show.
+    if status != GateStatus::Passed || system == agentmux::ID {
+        return None;
+    }
+    Some(match latest {
         _ if system == groups::ID => Standing::Proved,
-        Some((record, GateStatus::Passed)) if is_proved(record) => Standing::Proved,
-        Some((_, GateStatus::Passed)) => Standing::OnItsWord,
+        Some((record, GateStatus::Passed)) => {
+            if record.unsupported.is_none() && !record.proof.is_empty() {
+                Standing::Proved
+            } else if record.stale.is_some() {
+                Standing::Stale
+            } else {
+                Standing::OnItsWord
+            }
+        }
         _ => Standing::OnlyInFile,
     })
-}
-
-/// Whether the latest change of a `workflow.yaml` that is recorded set its status, by
-/// whatever program, while it was in this phase.
-fn was_set_in(project: &Project, file: &str, phase: &str) -> bool {
-    let recorder = mediate::dir(project);
-    let contents = Contents::of(&recorder);
-    let read = |blob: Option<BlobId>| {
-        let text = blob.and_then(|blob| contents.get(blob)).unwrap_or_default();
-        workflow_yaml::read(&String::from_utf8_lossy(&text))
-    };
-    let mut is_set = false;
-    changes::log(&recorder).each(RECENT, &mut |change: ChangeRecord| {
-        if change.path == file && change.tool.as_deref() != Some("gate") {
-            let (before, after) = (read(change.before), read(change.after));
-            let said = |fields: &Fields| ["status", "verdict"].map(|key| fields.get(key).cloned());
-            let phase = Some(phase);
-            is_set = after.text("phase") == phase
-                && (said(&before) != said(&after) || is_set && before.text("phase") == phase);
-        }
-    });
-    is_set
-}
-
-/// The verdict files beside a `tasks.md` that are older than the last change of a box of their
-/// group that the change log knows.
-pub fn outdated(project: &Project, tasks: &Path) -> Vec<String> {
-    let Some(dir) = tasks.parent() else {
-        return Vec::new();
-    };
-    let recorder = mediate::dir(project);
-    let contents = Contents::of(&recorder);
-    let boxes = |blob: Option<BlobId>| {
-        let text = contents.get(blob?)?;
-        let groups = tasks::parse(&String::from_utf8_lossy(&text)).groups;
-        let counts = groups.iter().map(|group| (group.number, group.boxes()));
-        Some(counts.collect::<HashMap<_, _>>())
-    };
-    let (path, mut changed) = (path::from_os(tasks), HashMap::new());
-    changes::log(&recorder).each(RECENT, &mut |change: ChangeRecord| {
-        if change.path == path
-            && let (Some(before), Some(after)) = (boxes(change.before), boxes(change.after))
-            && let Some(at) = clock::parse(&change.ts)
-        {
-            let differ = |(number, boxes): &(u32, _)| before.get(number) != Some(boxes);
-            let differing = after.into_iter().filter(differ);
-            changed.extend(differing.map(|(number, _)| (number, at)));
-        }
-    });
-    let modified = |file: &Path| fs::metadata(file).ok().map(|meta| modified(&meta));
-    let kinds = [ReportKind::TestReport, ReportKind::Review];
-    let verdicts = changed
-        .iter()
-        .flat_map(|(number, at)| kinds.map(|kind| (kind.path(*number), *at)));
-    // A call may have changed the boxes long before it ended.
-    let is_older = |(verdict, at): &(String, DateTime<_>)| {
-        let at = modified(tasks).map_or(*at, |ticked| ticked.min(*at));
-        modified(&dir.join(verdict)).is_some_and(|judged| judged < at)
-    };
-    let older = verdicts.filter(is_older);
-    older.map(|(verdict, _)| verdict).collect()
 }
 
 /// What is known around a state beside its files; read when it is first asked for.
 pub struct Evidence<'c> {
     pub project: &'c Project,
+    registry: &'c Registry<'c>,
     pub mode: EvidenceMode,
-    /// The agent that ends, and how it began.
-    agent: Option<AgentName>,
-    began: Option<Began>,
+    /// The agent that ends, by its bare name and as the event has it, and how it began.
+    pub agent: Option<AgentName>,
+    pub agent_type: String,
+    pub run: Run,
+    /// Why what passes at the event is not proved by it.
+    pub doubt: Option<&'static str>,
     log: OnceCell<Rc<[GateRecord]>>,
+    /// What was changed since a test ended: asked once, for a plan is made twice.
+    since: RefCell<BTreeMap<DateTime<Utc>, Since>>,
 }
-
-/// devt's own: clocks of files and programs differ.
-const TOLERANCE: TimeDelta = TimeDelta::seconds(30);
 
 impl<'c> Evidence<'c> {
     pub fn of(context: &'c Context<'_>) -> Self {
         Self {
             project: &context.project,
+            registry: context.registry,
             mode: context.rules.settings.evidence,
             agent: None,
-            began: None,
+            agent_type: String::new(),
+            run: Run::default(),
+            doubt: None,
             log: OnceCell::new(),
+            since: RefCell::default(),
         }
     }
 
     /// The same at the end of an agent.
     pub fn for_agent(context: &'c Context<'_>, session: &str, name: &str, id: &str) -> Self {
-        let runs = Runs::peek(context.logs().own_folder());
+        let run = Runs::peek(context.own_folder()).get(session, id);
         Self {
             agent: Some(AgentName::parse(name)),
-            began: runs.get(session, id).began,
+            agent_type: name.to_owned(),
+            doubt: run.agent_type.is_none().then_some(START_UNSEEN),
+            run,
             ..Self::of(context)
         }
     }
 
-    /// Why a file is not the work of the agent that ends, in the workflow that began then.
-    pub fn left_over(&self, file: &Path, begun: Option<&str>) -> Option<String> {
-        let meta = fs::metadata(file).ok()?;
-        let begun = begun.and_then(clock::parse);
-        if begun.is_some_and(|begun| modified(&meta) < begun - TOLERANCE) {
-            return Some("is from before this workflow".to_owned());
+    /// The same for the main thread.
+    pub fn for_main(context: &'c Context<'_>) -> Self {
+        Self {
+            agent: Some(AgentName::parse("main")),
+            ..Self::of(context)
         }
-        let began = self.began.as_ref()?;
-        let path = path::from_os(file);
-        let held = began.held.get(&path);
-        if held.is_some() && gates::blob(file).as_ref() == held {
-            return Some("is what it was when the agent began".to_owned());
-        }
-        let writer = self.last_writer(&path, &began.at)?;
-        let agent = self.agent.as_ref();
-        let is_own = agent.is_none_or(|agent| agent.as_str() == writer);
-        (!is_own && writer != "statewarden").then(|| format!("was last written by `{writer}`"))
     }
 
-    /// Who is certain to have changed a file last, since then.
-    fn last_writer(&self, path: &str, since: &str) -> Option<String> {
-        let mut last = None;
-        let log = changes::log(&mediate::dir(self.project));
-        log.each(RECENT, &mut |change: ChangeRecord| {
-            if change.path == path && *change.ts >= *since {
-                last = change.actor.filter(|_| change.certain);
+    /// How the test ended that a gate needs: the one that decides among those of the run, where
+    /// nothing that it tested has changed since.
+    pub fn tested(&self, file: &str, need: &TestNeed<'_>) -> Tested {
+        let log = self.log();
+        let record = match standing::decisive(log.tests(file, need)) {
+            Decisive::Passed(record) => record,
+            Decisive::Failed(record) => {
+                let line = record.command.as_ref().and_then(|command| match command {
+                    Proof::Command { line, .. } => Some(line.clone()),
+                    _ => None,
+                });
+                return Tested::Failed {
+                    line: line.unwrap_or_default(),
+                };
             }
-        });
-        last
+            Decisive::None => {
+                let last = log.tests(file, need).last();
+                return Tested::Unseen(last.and_then(|record| record.doubt.clone()));
+            }
+        };
+        let (Some(proof), Some(end)) = (record.command.clone(), clock::parse(&record.ts)) else {
+            return Tested::Unseen(None);
+        };
+        match self.since(end) {
+            Since::Changed(file) => Tested::Stale { file },
+            Since::Unchanged => Tested::Passed {
+                proof,
+                freshness: Freshness::Asked,
+            },
+            Since::NotAsked if Some(end) >= need.gate_began.and_then(clock::parse) => {
+                Tested::Passed {
+                    proof,
+                    freshness: Freshness::NotAsked,
+                }
+            }
+            Since::NotAsked => {
+                let why = "the last one ended before the gate began";
+                Tested::Unseen(Some(why.to_owned()))
+            }
+        }
+    }
+
+    /// What was changed since a test ended, as it was when that was asked first.
+    fn since(&self, end: DateTime<Utc>) -> Since {
+        let (project, root) = (self.project, self.project.session_root());
+        let mut since = self.since.borrow_mut();
+        since
+            .entry(end)
+            .or_insert_with(|| freshness::since(project, self.registry, root, end))
+            .clone()
     }
 
     pub fn log(&self) -> GateLog<'c> {
         let project = self.project;
-        let read = || GateLog::read(project, RECENT).records;
-        let records = self.log.get_or_init(read).clone();
-        GateLog { project, records }
-    }
-}
-
-/// `PostToolUse` and `PostToolUseFailure` of a command: one that a gate of an active run needs,
-/// and a test while a run of Agent Flow is active, leave one record each.
-pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
-    let line = event.input.command.as_str();
-    let is_over = event.response.background_task_id.get().is_none()
-        && event.input.run_in_background.value() != true;
-    if !matches!(event.tool(), Tool::Shell(_)) || !is_over {
-        return;
-    }
-    let decisive_commands = decisive(line);
-    if decisive_commands.is_empty() {
-        return;
-    }
-    let is_one_of = |own: &[Vec<String>]| {
-        let mut commands = decisive_commands.iter();
-        commands.any(|words| test_command::is_test(words, own))
-    };
-    let ran = |file: String, system: &str| {
-        let about = About {
-            event: Some(event),
-            agent_type: event.agent_type(),
-            agent_id: event.agent_id.get(),
-        };
-        let mut record = GateRecord::new(&about, system, &file, context.now.get());
-        record.command = Some(Proof::Command {
-            line: redact::excerpt(line),
-            status: status(event),
-            at: record.ts.clone(),
-        });
-        record
-    };
-    for scope in GateScope::at_roots(context.registry, &context.project) {
-        for (gate, command) in scope.governed.system.commands(&scope) {
-            let own = decisive(command);
-            let mut commands = decisive_commands.iter();
-            if commands.any(|words| test_command::is_named(words, &own)) {
-                let file = declared::gates::file_of(scope.governed.id());
-                let mut record = ran(file, scope.governed.id());
-                record.gate = Some(gate.to_owned());
-                context.append(&context.logs().gates(), &record);
-            }
+        let records = self
+            .log
+            .get_or_init(|| GateLog::read(project, RECENT).records);
+        GateLog {
+            project,
+            records: records.clone(),
         }
     }
-    let Some(governed) = context.registry.get(agent_flow::ID) else {
-        return;
-    };
-    let Some(dir) = gates::nearest(&context.project, &context.cwd, governed) else {
-        return;
-    };
-    let files = InDir { dir: &dir };
-    let own = context.rules.settings.test_commands.iter().cloned();
-    let own = own.chain(files.text("test-command"));
-    let own: Vec<Vec<String>> = own.flat_map(|own| decisive(&own)).collect();
-    if !is_one_of(&own) {
-        return;
-    }
-    for (file, phase) in agent_flow::active_runs(&files) {
-        let file = gates::display_path(&context.project, &dir.join(file));
-        let mut record = ran(file, agent_flow::ID);
-        record.phase = phase.map(|phase| phase.to_string());
-        context.append(&context.logs().gates(), &record);
-    }
-}
-
-/// The exit status of a call; unknown where it was cut off.
-fn status(event: &Event<'_>) -> Option<i32> {
-    if event.kind() == Kind::PostToolUse {
-        return Some(0);
-    }
-    let error = event.error.as_str().strip_prefix("Exit code ")?;
-    let digits = error.split(|c: char| !c.is_ascii_digit()).next()?;
-    digits.parse().ok()
 }
 
 /// devt keeps no gates: of its phase, what an agent's artifact set in it counts.

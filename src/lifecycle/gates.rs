@@ -1,209 +1,166 @@
-//! Gates: what the start and the end of agents do to the systems' states.
+//! Gates: what an event does to the systems' states.
 //!
-//! A system says purely what a moment leads to; here is what stands around
-//! that: the nearest directory, the lock, the replacement, the record.
+//! A system says purely what an event leads to; here is what is around that: the nearest
+//! directory, the lock, the replacement, the record.
 
-mod commit;
+pub mod authorship;
 mod files;
-mod record;
 mod scope;
 
-use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
+use std::time::Duration;
+use std::{fs, io};
 
 use chrono::{DateTime, Utc};
 
-pub use self::commit::write_through;
 pub use self::files::{SiteRuns, nearest};
-pub use self::record::{About, GateRecord};
 pub use self::scope::GateScope;
 use crate::base::disk::bounded_read;
+use crate::base::disk::resolve::is_free_of_links;
 use crate::base::path;
+use crate::base::text;
 use crate::base::warn;
-use crate::contract::denial::Mode;
 use crate::project::roots::Project;
 use crate::recorder::entry::BlobId;
-use crate::systems::system::{AgentEvent, Effects, FileOutcome, MissingArtifact};
-use crate::systems::workflow::{Outcome, Proof};
+use crate::store::lock::{IN_HOOK, with_state_lock};
+use crate::store::replace::replace;
+use crate::systems::gate_record::GateRecord;
+use crate::systems::system::{AgentEvent, Effects, Missing};
+use crate::systems::workflow::Proof;
 
-/// What one moment did in all systems.
-#[derive(Default)]
-pub struct GateEffects {
-    pub records: Vec<GateRecord>,
-    /// A state that should have changed could not be written.
-    pub has_failed: bool,
-    /// There was a choice of states, and none of them was the one.
-    pub is_undecided: bool,
-}
+/// How long a change waits for the locks of its state.
+const TO_MOVE: Duration = IN_HOOK.saturating_mul(4);
 
-/// An artifact that an agent owes.
-pub struct OwedArtifact {
-    pub system: String,
-    /// How its system is governed.
-    pub mode: Mode,
-    /// Relative to the site.
-    pub name: String,
-    /// Absolute: an agent in a work tree of its own takes any other for one in there.
-    pub path: String,
-    pub why: String,
-}
-
-impl OwedArtifact {
-    /// The record of a report that was denied for want of the artifact.
-    pub fn sent_back(
-        &self,
-        about: &About<'_>,
-        project: &Project,
-        now: DateTime<Utc>,
-    ) -> GateRecord {
-        let file = display_path(project, Path::new(&self.path));
-        let record = GateRecord::new(about, &self.system, &file, now);
-        record.skipped(format!("the agent was sent back: {}", self.why))
-    }
-}
-
-/// What a moment means in all systems, as found before anything is locked.
+/// What an event leads to in the states around it, as found before anything is locked.
 pub struct Plan<'a> {
-    moment: AgentEvent<'a>,
+    event: AgentEvent<'a>,
+    /// Whose the event is.
+    by: GateRecord,
     now: DateTime<Utc>,
-    states: Vec<Planned<'a>>,
-}
-
-/// What the moment means in one of the states that it concerns.
-struct Planned<'a> {
-    around: &'a GateScope<'a>,
-    dir: &'a Path,
-    effects: Effects,
-    /// The files that could not be read, with the reason.
-    faults: BTreeMap<String, String>,
-}
-
-/// What became of a file.
-struct Applied {
-    file: String,
-    outcome: io::Result<Outcome>,
-}
-
-impl Planned<'_> {
-    /// Looks up the files that a system names as proof.
-    fn fill_in(&self, project: &Project, proof: &mut [Proof]) {
-        for proof in proof {
-            if let Proof::Artifact { path: name, .. } = proof {
-                let file = self.around.artifact(name);
-                let file = file.unwrap_or_else(|| self.dir.join(&*name));
-                *proof = artifact_of(project, &display_path(project, &file));
-            }
-        }
-    }
-
-    /// The outcomes by file. Where one changes nothing because a file cannot be
-    /// read, that is the reason; with no file chosen it can be any.
-    fn outcomes(&self) -> Vec<Applied> {
-        let judged = |FileOutcome { file, outcome }: FileOutcome| {
-            let fault = match file.as_str() {
-                "" => self.faults.first_key_value(),
-                file => self.faults.get_key_value(file),
-            };
-            let outcome = match (&outcome, fault) {
-                (Err(_), Some((name, why))) => {
-                    Err(io::Error::other(format!("`{name}` cannot be read: {why}")))
-                }
-                _ => Ok(outcome),
-            };
-            Applied { file, outcome }
-        };
-        let outcomes = self.effects.outcomes.iter().cloned();
-        outcomes.map(judged).collect()
-    }
+    states: Vec<(&'a GateScope<'a>, Effects)>,
 }
 
 impl<'a> Plan<'a> {
-    pub fn new(around: &'a [GateScope<'a>], moment: AgentEvent<'a>, now: DateTime<Utc>) -> Self {
-        let states = around.iter();
+    pub fn new(
+        around: &'a [GateScope<'a>],
+        event: AgentEvent<'a>,
+        by: GateRecord,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let effects = |scope: &'a GateScope<'a>| Some((scope, scope.effects(event, now)?));
         Self {
-            moment,
+            event,
+            by,
             now,
-            states: states.filter_map(|at| at.plan(&moment, now)).collect(),
+            states: around.iter().filter_map(effects).collect(),
         }
     }
 
-    /// Whether the moment concerns no system at all.
+    /// Whether the event concerns no system at all.
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
+    /// Whether there is a choice of states somewhere, and none of them is the one.
+    pub fn is_undecided(&self) -> bool {
+        let mut records = self.states.iter().flat_map(|(_, effects)| &effects.records);
+        records.any(|record| record.file.is_empty())
+    }
+
     /// Whether an agent ended without a word.
     pub fn is_wordless(&self) -> bool {
-        matches!(self.moment, AgentEvent::AgentEnd { reply, .. } if reply.trim().is_empty())
+        matches!(self.event, AgentEvent::End { reply, .. } if text::words(reply).next().is_none())
     }
 
-    /// What the agent owes.
-    pub fn owed(&self) -> Vec<OwedArtifact> {
-        let mut dues = Vec::new();
-        for state in &self.states {
-            for MissingArtifact { file, why } in &state.effects.owed {
-                let fault = state.faults.get(file);
-                let dir = state.around.own.as_deref().unwrap_or(state.dir);
-                dues.push(OwedArtifact {
-                    system: state.around.governed.id().to_owned(),
-                    mode: state.around.governed.mode,
-                    name: file.clone(),
-                    path: path::from_os(&dir.join(file)),
-                    why: fault.map_or(why.clone(), |why| format!("it cannot be read: {why}")),
-                });
+    /// What the agent owes, and where.
+    pub fn missing(&self) -> Vec<(&'a GateScope<'a>, Missing)> {
+        let states = self.states.iter();
+        states
+            .flat_map(|(scope, effects)| effects.missing.iter().map(|owed| (*scope, owed.clone())))
+            .collect()
+    }
+
+    /// Carries the event into every system's state, each change as one locked
+    /// read-modify-write that a kill leaves whole, and adds their records.
+    ///
+    /// # Errors
+    /// A state that should have changed could not be, which its record says too.
+    pub fn carry_out(&self, records: &mut Vec<GateRecord>) -> io::Result<()> {
+        let mut result = Ok(());
+        for (scope, planned) in &self.states {
+            for (record, written) in self.carry_into(scope, planned) {
+                let Err(error) = written else {
+                    records.push(self.stamped(scope, record));
+                    continue;
+                };
+                let why = format!("could not be changed: {error}");
+                let left = self.stamped(scope, record.skipped(why));
+                warn::warn_error(&format!("could not change `{}`", left.file), &error);
+                records.push(left);
+                result = Err(error);
             }
         }
-        dues
+        result
     }
 
-    /// Carries the moment into every system's state, each change as one locked
-    /// read-modify-write that a kill leaves whole.
-    pub fn carry_out(&self, project: &Project, about: &About<'_>) -> GateEffects {
-        let mut effects = GateEffects::default();
-        for state in &self.states {
-            for Applied { file, outcome } in self.commit(state) {
-                let record = self.record(state, &file, project, about);
-                effects.has_failed |= outcome.is_err();
-                effects.is_undecided |= file.is_empty();
-                effects.records.push(match outcome {
-                    Ok(Ok(mut change)) => {
-                        state.fill_in(project, &mut change.proof);
-                        record.changed(&change)
-                    }
-                    Ok(Err(why)) => record.skipped(why),
-                    Err(error) => {
-                        warn::warn_error(&format!("could not change `{}`", record.file), &error);
-                        record.skipped(format!("could not be changed: {error}"))
-                    }
-                });
-            }
-        }
-        effects
-    }
-
-    /// Notes that nothing was changed, in the states that the moment concerns.
-    pub fn skip_all(&self, project: &Project, about: &About<'_>, why: &str) -> GateEffects {
-        let mut effects = GateEffects::default();
-        for state in &self.states {
-            for planned in &state.effects.outcomes {
-                let record = self.record(state, &planned.file, project, about);
-                effects.records.push(record.skipped(why.to_owned()));
-            }
-        }
-        effects
-    }
-
-    fn record(
+    /// The records of a state after its files were written, each with what became of that.
+    fn carry_into(
         &self,
-        state: &Planned<'_>,
-        file: &str,
-        project: &Project,
-        about: &About<'_>,
-    ) -> GateRecord {
-        let shown = display_path(project, &state.dir.join(file));
-        GateRecord::new(about, state.around.governed.id(), &shown, self.now)
+        scope: &GateScope<'_>,
+        planned: &Effects,
+    ) -> Vec<(GateRecord, io::Result<()>)> {
+        if !planned.records.iter().any(GateRecord::is_change) {
+            return scope.write(planned.clone());
+        }
+        let pid_lock = scope.governed.system.info().pid_lock;
+        let written = scope.ready_to_lock().and_then(|dir| {
+            with_state_lock(&dir, pid_lock, TO_MOVE, |_| {
+                // What was planned before the lock may be stale.
+                let again = scope.effects(self.event, self.now).unwrap_or_default();
+                Ok(scope.write(again))
+            })
+        });
+        written.unwrap_or_else(|error| {
+            let records = planned.records.iter().cloned();
+            records
+                .map(|record| {
+                    let again = io::Error::new(error.kind(), error.to_string());
+                    (record, Err(again))
+                })
+                .collect()
+        })
     }
+
+    /// Notes that nothing was changed, in the states that the event concerns.
+    pub fn skip_all(&self, why: &str) -> Vec<GateRecord> {
+        let mut records = Vec::new();
+        for (scope, planned) in &self.states {
+            for record in &planned.records {
+                let skipped = record.clone().skipped(why.to_owned());
+                records.push(self.stamped(scope, skipped));
+            }
+        }
+        records
+    }
+
+    /// The line of the log.
+    fn stamped(&self, scope: &GateScope<'_>, record: GateRecord) -> GateRecord {
+        let file = scope.display_path(&record.file);
+        record.stamped(&self.by, scope.governed.id(), file, self.now)
+    }
+}
+
+/// Replaces a state file. A link is written through, as the systems' own tools do.
+///
+/// # Errors
+/// The file cannot be replaced; it is as it was then.
+pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
+    let real = if path.to_str().is_some_and(is_free_of_links) {
+        None
+    } else {
+        fs::canonicalize(path).ok()
+    };
+    replace(real.as_deref().unwrap_or(path), text.as_bytes())
 }
 
 /// git's id of what a file holds.
@@ -214,8 +171,8 @@ pub fn blob(file: &Path) -> Option<String> {
 
 /// A file that proves a gate, as it is now. Its path is as [`display_path`] gives it.
 pub fn artifact_of(project: &Project, path: &str) -> Proof {
-    let bytes = bounded_read::read_bytes(Path::new(&path::absolute(&project.main.dir, path, None)));
-    let bytes = bytes.ok().flatten();
+    let whole = path::absolute(&project.main.dir, path, None);
+    let bytes = bounded_read::read_bytes(Path::new(&whole)).ok().flatten();
     Proof::Artifact {
         path: path.to_owned(),
         size: bytes.as_ref().map_or(0, |bytes| bytes.len() as u64),

@@ -12,12 +12,13 @@ use crate::base::target::Act;
 use crate::contract::denial::DenyCode;
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
+use crate::guard::excerpt::Excerpts;
 use crate::guard::judge;
 use crate::guard::outcome::denial_log;
 use crate::host::event::{Event, Kind, Text};
 use crate::host::reply::Reply;
 use crate::lifecycle::agents::{self, TO_COUNT};
-use crate::lifecycle::{calls, evidence};
+use crate::lifecycle::{calls, evidence, freshness, strict};
 use crate::log::append::LogFile;
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
@@ -26,18 +27,36 @@ use crate::store::make_own_folder;
 
 /// `PostToolUse`, and `PostToolUseFailure`, of a tool that can write.
 pub(crate) fn after(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let judged = judge::judge(context, event).ok();
-    let (decision, claims) = judged.unzip();
-    let claims = claims.unwrap_or_default();
+    let (decision, claims) = match judge::judge(context, event) {
+        Ok((decision, claims)) => (Some(decision), claims),
+        Err(_) => (None, Vec::new()),
+    };
     if event.kind() == Kind::PostToolUse {
+        agents::test_launched(context, event);
         agents::report_written(context, event, &claims);
-        agents::agent_wrote(context, event, &claims);
         if let Some(Decision::Allow { .. }) = decision {
+            agents::agent_wrote(context, event, &claims);
             recover(context, event, &claims);
         }
     }
     evidence::command_ended(context, event);
-    calls::after_call(context, event, &claims)
+    if event.kind() == Kind::PostToolUse && event.tool().is_file_tool() {
+        note_written(context, event);
+    }
+    let reply = calls::after_call(context, event, &claims);
+    strict::explain(context, event, reply)
+}
+
+/// Code that a file tool wrote: what was tested before is stale.
+fn note_written(context: &Context<'_>, event: &Event<'_>) {
+    let paths = [&event.input.file_path, &event.input.notebook_path];
+    let Some(file) = paths.into_iter().find_map(Text::get) else {
+        return;
+    };
+    let home = context.env.home.as_deref();
+    let file = path::absolute(&context.cwd, file.trim_start(), home);
+    let noted = freshness::note_written(&context.project, &file, context.now.get());
+    context.warn_about("tested.json", noted);
 }
 
 /// Closes the open denials of the same agent in the sites where it has now
@@ -65,12 +84,12 @@ fn recover(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) {
             })
         };
         // Of several writes at once only the first finds a denial open.
-        let closed = make_own_folder(&log.dir).and_then(|()| {
+        let locked = make_own_folder(&log.dir).and_then(|()| {
             with_lock(&log.dir, TO_COUNT, |locked| {
                 close(&|line, ts| log.append_locked(locked, line, max_bytes, ts))
             })
         });
-        let closed = closed.or_else(|error| match error.kind() {
+        let closed = locked.or_else(|error| match error.kind() {
             ErrorKind::WouldBlock => {
                 close(&|line, ts| log.append(line, max_bytes, ts, Duration::ZERO))
             }
@@ -91,6 +110,7 @@ fn recovery(
         claim.entry, denial.shown
     );
     let mut record = Record::new(What::Recovered, &reason, Some(event), context.now.get());
+    record.command_excerpt = Excerpts::around(context).of_call(event);
     record.rule = denial.rule;
     record.system = Some(claim.governed.id().to_owned());
     record.name = Some(claim.entry.clone());
@@ -100,7 +120,7 @@ fn recovery(
 }
 
 /// The denials of the event's agent in a site. Those from before the site was
-/// there lie in the common log, and other systems' sites may lie in this one.
+/// there are in the common log, and other systems' sites may be in this one.
 fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'_>) -> Vec<Denied> {
     let system = claim.governed.id();
     let mut logs = vec![
@@ -108,48 +128,59 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
         context.logs().denies(),
     ];
     logs.dedup();
-    let mine = |record: &Value| {
-        let same = |key: &str, text: &Text<'_>| record[key].as_str() == text.get();
-        record["source"] == "statewarden"
-            && record["decision"] == "deny"
-            && same("session_id", &event.session_id)
-            && same("agent_id", &event.agent_id)
-    };
-    let is_here = |denial: &&Value| {
-        let path = denial["file_path"].as_str().unwrap_or_default();
-        // What could not be judged has no name.
-        let is_below = match denial["name"].as_str() {
-            Some(name) => path::below(site, name).trim_end_matches('/') == path,
-            None => path::relative(path, site).is_some(),
-        };
-        is_below && denial["system"] == system
-    };
     let mut denials = Vec::new();
-    let mut take = |record: Value| {
-        let also = record["also"].as_array().into_iter().flatten();
-        let denial = iter::once(&record).chain(also).find(is_here);
-        if let (true, Some(id), Some(denial)) = (mine(&record), record["id"].as_str(), denial) {
-            // A site has no name in itself.
-            let path = denial["file_path"].as_str().unwrap_or_default();
-            let name = denial["name"].as_str().filter(|name| !name.is_empty());
-            let shown = name.or(context.project.main.relative(path)).unwrap_or(path);
-            denials.push(Denied {
-                id: id.to_owned(),
-                rule: denial["rule"].as_str().and_then(DenyCode::parse),
-                shown: shown.to_owned(),
-            });
-        }
-    };
     for log in logs {
-        log.each(TAIL, &mut take);
+        log.each(TAIL, &mut |record: Value| {
+            let also = record["also"].as_array().into_iter().flatten();
+            let mut all = iter::once(&record).chain(also);
+            if is_denial_of(event, &record)
+                && let Some(id) = record["id"].as_str()
+                && let Some(denial) = all.find(|denial| is_in_site(denial, system, site))
+            {
+                denials.push(Denied::of(id, denial, context));
+            }
+        });
     }
     denials
+}
+
+/// Whether a record is of a denial of the event's agent.
+fn is_denial_of(event: &Event<'_>, record: &Value) -> bool {
+    let is_same = |key: &str, text: &Text<'_>| record[key].as_str() == text.get();
+    record["source"] == "statewarden"
+        && record["decision"] == "deny"
+        && is_same("session_id", &event.session_id)
+        && is_same("agent_id", &event.agent_id)
+}
+
+fn is_in_site(denial: &Value, system: &str, site: &str) -> bool {
+    let path = denial["file_path"].as_str().unwrap_or_default();
+    // What could not be judged has no name.
+    let is_below = match denial["name"].as_str() {
+        Some(name) => path::below(site, name).trim_end_matches('/') == path,
+        None => path::relative(path, site).is_some(),
+    };
+    is_below && denial["system"] == system
+}
+
+impl Denied {
+    fn of(id: &str, denial: &Value, context: &Context<'_>) -> Self {
+        let path = denial["file_path"].as_str().unwrap_or_default();
+        // A site has no name in itself.
+        let name = denial["name"].as_str().filter(|name| !name.is_empty());
+        let shown = name.or(context.project.main.relative(path)).unwrap_or(path);
+        Self {
+            id: id.to_owned(),
+            rule: denial["rule"].as_str().and_then(DenyCode::parse),
+            shown: shown.to_owned(),
+        }
+    }
 }
 
 struct Denied {
     id: String,
     rule: Option<DenyCode>,
-    /// What was denied, as people are told.
+    /// What was denied, as people are shown it.
     shown: String,
 }
 

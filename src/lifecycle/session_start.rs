@@ -1,4 +1,4 @@
-//! The session's start: what a new session is told, and what it leaves for later ones.
+//! The session's start: what a new session is shown, and what it leaves for later ones.
 
 use std::path::Path;
 
@@ -14,51 +14,55 @@ use crate::lifecycle::evidence::{GateLog, RECENT};
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::record::{Record, What};
 use crate::project::context::Context;
-use crate::project::contracts;
 use crate::project::plugins::{self, EnabledPlugins};
 use crate::project::roots::read_client_text;
-use crate::project::sites::Site;
-use crate::store::{Above, UNPROVED, note_wired, replace};
-use crate::systems::workflow::Workflow;
-use crate::systems::{devt, groups};
+use crate::recorder::calls::Caller;
+use crate::recorder::mediate::Recorder;
+use crate::store::lock::IN_HOOK;
+use crate::store::{Above, UNPROVED, WIRED, note_wired, replace};
+use crate::systems::devt;
+use crate::systems::workflow::{UnreadableState, Workflow};
 
 /// Tells a session that starts what is under way, so that nothing is done twice.
 pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let mut sites = context.sites_around();
+    let sites = context.sites_around();
     let (plugins, is_concerned) = (plugins(context), context.is_concerned(&sites));
     // A contract makes the project one that is ours to guard.
     if is_concerned || !plugins.contracts.is_empty() {
-        let kept = plugins.keep(context.logs().own_folder());
+        let kept = plugins.keep(&context.project);
         context.warn_about("plugins.json", kept);
     }
-    let kept = contracts::keep(&context.project);
-    context.warn_about("contracts.json", kept);
     if is_concerned {
         heartbeat(context, event, plugins.devt.as_ref());
-        note_wiring(context);
         calls::session_passed(context, event);
+        note_wiring(context);
     }
-    let is_of_groups = |site: &Site<'_>| site.governed.id() == groups::ID;
-    if sites.iter().any(is_of_groups) && !roles::has_group_roles(context, &sites) {
-        sites.retain(|site| !is_of_groups(site));
-    }
+    let sites = roles::shown_sites(context);
     let log = GateLog::read(&context.project, RECENT);
-    let held = SiteRuns::of(&sites, &log);
-    let (mut runs, problems) = (held.readable, held.problems);
-    runs.retain(|run| run.active);
+    let held = SiteRuns::of(&sites, context.registry, &log);
+    let mut runs: Vec<&Workflow> = held.current().collect();
+    let problems = &held.problems;
     let skew = context.env.plugin_root.as_deref().and_then(plugin_skew);
+    let broken = context
+        .rules
+        .contract_errors()
+        .map(|what| format!("statewarden: {what}"));
+    let warnings: Vec<String> = [skew, broken].into_iter().flatten().collect();
     if runs.is_empty() && problems.is_empty() {
-        return skew.map_or(Reply::Silent, |text| Reply::Notice { text });
+        if warnings.is_empty() {
+            return Reply::Silent;
+        }
+        return Reply::Notice {
+            text: warnings.join("\n"),
+        };
     }
     // What was forgotten long ago must not push out what is under way, nor
     // what is derived from files, of any number, a run that is stored.
     runs.sort_unstable_by(|one, other| other.updated_at.cmp(&one.updated_at));
     Reply::Context {
         event: Kind::SessionStart,
-        text: [Some(under_way(&runs, &problems)), skew]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
+        text: [vec![under_way(&runs, problems)], warnings]
+            .concat()
             .join("\n"),
     }
 }
@@ -86,7 +90,7 @@ fn heartbeat(context: &Context<'_>, event: &Event<'_>, devt: Option<&EnabledDevt
     record.client.clone_from(&context.env.client);
     context.append(&context.logs().events(), &record);
     if record.client.is_none() {
-        let note = context.logs().own_folder().join(UNPROVED);
+        let note = context.own_folder().join(UNPROVED);
         let noted = replace::replace_unflushed(&note, event.session().as_bytes());
         context.warn_about(UNPROVED, noted);
     }
@@ -95,7 +99,7 @@ fn heartbeat(context: &Context<'_>, event: &Event<'_>, devt: Option<&EnabledDevt
 /// A tool call proves what the start of its session left open: that this host's calls are
 /// judged.
 pub(crate) fn prove(context: &Context<'_>, event: &Event<'_>) {
-    let note = context.logs().own_folder().join(UNPROVED);
+    let note = context.own_folder().join(UNPROVED);
     if read_text(&note).is_ok_and(|session| session.as_deref() == Some(event.session())) {
         context.warn_about(UNPROVED, replace::remove(&note));
     }
@@ -117,34 +121,42 @@ fn note_wiring(context: &Context<'_>) {
     let settings = context.project.session_settings();
     let mut texts = settings.filter_map(|path| read_client_text(&path).ok().flatten());
     if texts.any(|text| Wiring::read(&text).is_ok_and(|wiring| wiring.is_ours())) {
-        context.warn_about(
-            "wired",
-            note_wired(context.logs().own_folder(), Above::WasThere),
-        );
+        if !context.own_folder().join(WIRED).exists() {
+            let by = Caller::ourselves("session");
+            let noted = Recorder::of(context).own_writes(&by, IN_HOOK, &mut || {
+                note_wired(context.own_folder(), Above::WasThere)
+            });
+            context.warn_about(WIRED, noted);
+        }
+        let mark = context.project.memory().join(WIRED);
+        if context.project.memory().is_dir() && !mark.exists() {
+            context.warn_about(WIRED, replace::replace_private(&mark, b""));
+        }
     }
 }
 
-/// The most characters that a new session is told.
+/// The most characters that a new session is shown.
 const MAX_UNDER_WAY: usize = 999;
 
 /// A line for each run and then for each file that may hold one, as many as fit,
 /// and the number of the rest.
-fn under_way(runs: &[Workflow], problems: &[String]) -> String {
+fn under_way(runs: &[&Workflow], problems: &[UnreadableState]) -> String {
     let mut text = match runs {
         [] => "A workflow may be under way; repair its state file or ask the user before starting a new run.",
         _ => "A workflow is under way; go on from here, redo nothing.",
     }
     .to_owned();
-    let problems = problems
-        .iter()
-        .map(|problem| text::printable(&text::truncate(problem, 300)));
-    let lines: Vec<String> = runs.iter().map(summary).chain(problems).collect();
+    let mut lines: Vec<String> = runs.iter().map(|run| summary(run)).collect();
+    for problem in problems {
+        lines.push(text::printable(&text::truncate(&problem.to_string(), 300)));
+    }
     for (at, line) in lines.iter().enumerate() {
         let rest = format!("\nand {} more: `statewarden status`.", lines.len() - at);
         let room = MAX_UNDER_WAY - text.chars().count();
-        let needed = match at + 1 == lines.len() {
-            true => 0,
-            false => rest.chars().count(),
+        let needed = if at + 1 == lines.len() {
+            0
+        } else {
+            rest.chars().count()
         };
         if 1 + line.chars().count() + needed <= room {
             text += &format!("\n{line}");
@@ -164,17 +176,22 @@ fn summary(run: &Workflow) -> String {
         (Some(n), Some(max)) => format!(", iteration {n} of {max}"),
         _ => String::new(),
     };
-    let gates = run
-        .gates
-        .iter()
-        .map(|gate| format!("{} {}", gate.name, gate.label()));
-    let gates = match text::truncate(&gates.collect::<Vec<_>>().join(", "), 300) {
+    let gates = run.gates.iter().map(|gate| match &gate.why {
+        Some(why) => {
+            let why = text::truncate(why, 120);
+            format!("{} {} ({why})", gate.name, gate.label())
+        }
+        None => format!("{} {}", gate.name, gate.label()),
+    });
+    let gates = match text::truncate(&gates.collect::<Vec<_>>().join(", "), 400) {
         none if none.is_empty() => none,
         gates => format!("; gates: {gates}"),
     };
     let line = format!(
         "{} (`{}`): phase {phase}{round}{gates}. Next: {}.",
-        run.system, run.file, run.next
+        run.system,
+        run.directory.as_deref().unwrap_or(&run.file),
+        run.next
     );
     text::printable(&line)
 }

@@ -14,7 +14,10 @@ use crate::log::chain;
 use crate::store::append::{self, may_grow_to};
 use crate::store::lock::{Locked, with_lock};
 
-const GATES: &str = "gates.jsonl";
+pub(super) const GATES: &str = "gates.jsonl";
+
+/// The logs in the program's own folder.
+pub(super) const OWN: [&str; 3] = ["denies.jsonl", "events.jsonl", GATES];
 
 /// One log and where its full generations go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub struct LogFile {
     pub name: &'static str,
     /// Directory of the rotated generations, relative to `dir`; `""` is `dir`.
     pub rotated: &'static str,
+    /// Where a copy of each line goes first, for a log that this program alone writes.
+    pub kept: Option<PathBuf>,
 }
 
 impl LogFile {
@@ -37,7 +42,7 @@ impl LogFile {
     /// missing or the last one torn, never an earlier one changed. Where the
     /// lock stays busy the line is appended without it, which `O_APPEND` makes
     /// safe; only rotation waits for the next writer. What looks torn may then be
-    /// another writer's line half way, and an empty line too many harms nobody.
+    /// another writer's line half way, and an empty line too many does no harm.
     ///
     /// # Errors
     /// The file cannot be opened or written; what is no regular file, such as a
@@ -49,14 +54,16 @@ impl LogFile {
         stamp: &str,
         wait: Duration,
     ) -> io::Result<()> {
-        let append = |locked: &Locked<'_>| self.append_locked(locked, line, max_bytes, stamp);
-        match with_lock(&self.dir, wait, append) {
+        let locked = with_lock(&self.dir, wait, |locked| {
+            self.append_locked(locked, line, max_bytes, stamp)
+        });
+        match locked {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let (file, len) = self.open()?;
-                match self.is_chain() {
-                    true => write_line(file, len, &chain::link(line, None)),
-                    false => write_line(file, len, line),
-                }
+                let unlinked = self.is_chain().then(|| chain::link(line, None));
+                let line = unlinked.as_deref().unwrap_or(line);
+                self.keep(line)?;
+                write_line(file, len, line)
             }
             result => result,
         }
@@ -74,6 +81,7 @@ impl LogFile {
         stamp: &str,
     ) -> io::Result<()> {
         let (mut file, mut len) = self.open()?;
+        len = self.catch_up(&mut file, len)?;
         let linked = self.linked(line)?;
         let line = linked.as_deref().unwrap_or(line);
         if len > 0 && len + line.len() as u64 > max_bytes {
@@ -87,6 +95,7 @@ impl LogFile {
                 )),
             }
         }
+        self.keep(line)?;
         write_line(file, len, line)
     }
 
@@ -96,8 +105,11 @@ impl LogFile {
     }
 
     fn linked(&self, line: &str) -> io::Result<Option<String>> {
-        let link = || Ok(chain::link(line, Some(&chain::head(self)?)));
-        self.is_chain().then(link).transpose()
+        if !self.is_chain() {
+            return Ok(None);
+        }
+        let head = chain::head(self)?;
+        Ok(Some(chain::link(line, Some(&head))))
     }
 
     fn open(&self) -> io::Result<(File, u64)> {
@@ -117,7 +129,8 @@ impl LogFile {
         let free = full
             .into_iter()
             .find(|path| fs::symlink_metadata(path).is_err());
-        free.map_or(Ok(()), |free| fs::rename(self.path(), free))
+        free.map_or(Ok(()), |free| fs::rename(self.path(), free))?;
+        self.begin_anew()
     }
 
     /// Hands on the records in the last `max` bytes, those that were rotated away first. A
@@ -145,20 +158,19 @@ impl LogFile {
     /// The rotated generations, oldest first.
     pub fn generations(&self) -> Vec<PathBuf> {
         let prefix = format!("{}-", self.name.trim_end_matches(".jsonl"));
-        let is_generation = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            // A digit tells a generation from another log with a longer name.
-            name.strip_prefix(&prefix).is_some_and(|rest| {
-                rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with(".jsonl")
-            })
-        };
         let entries = fs::read_dir(self.dir.join(self.rotated))
             .into_iter()
             .flatten()
             .flatten();
         let mut paths: Vec<PathBuf> = entries
             .map(|entry| entry.path())
-            .filter(is_generation)
+            .filter(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                // Behind the name of another log comes no digit.
+                name.strip_prefix(&prefix).is_some_and(|rest| {
+                    rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with(".jsonl")
+                })
+            })
             .collect();
         // Of one moment, the one without a number is the first.
         paths.sort_unstable_by_key(|path| path.with_extension(""));
@@ -183,13 +195,15 @@ fn write_line(mut file: File, len: u64, line: &str) -> io::Result<()> {
 /// The logs of a project.
 pub struct Logs {
     own: PathBuf,
+    pub(super) copies: Option<PathBuf>,
 }
 
 impl Logs {
-    /// `main` is the main checkout.
-    pub fn of(main: &Path) -> Self {
+    /// `main` is the main checkout; `memory` is where what they hold is kept as well.
+    pub fn of(main: &Path, memory: Option<&Path>) -> Self {
         Self {
-            own: main.join(".claude").join("statewarden"),
+            own: own_folder(main),
+            copies: memory.map(|memory| memory.join("logs")),
         }
     }
 
@@ -203,17 +217,18 @@ impl Logs {
             dir: self.own.clone(),
             name,
             rotated: "",
+            kept: self.copies.as_ref().map(|copies| copies.join(name)),
         }
     }
 
     /// Denials of every system that has no log of its own.
     pub fn denies(&self) -> LogFile {
-        self.named("denies.jsonl")
+        self.named(OWN[0])
     }
 
     /// Everything that is no denial.
     pub fn events(&self) -> LogFile {
-        self.named("events.jsonl")
+        self.named(OWN[1])
     }
 
     /// What agents' completions did to gates: a chain.
@@ -221,12 +236,23 @@ impl Logs {
         self.named(GATES)
     }
 
-    /// Denials in one devt site.
+    /// All that are in the own folder.
+    pub fn all(&self) -> [LogFile; 3] {
+        OWN.map(|name| self.named(name))
+    }
+
+    /// Denials in one devt site; devt's own programs write there too.
     pub fn devt(site: &Path) -> LogFile {
         LogFile {
             dir: site.to_owned(),
             name: "preflight-denies.jsonl",
             rotated: ".archive",
+            kept: None,
         }
     }
+}
+
+/// The folder of the program's own logs and state in a project.
+pub fn own_folder(main: &Path) -> PathBuf {
+    main.join(".claude").join("statewarden")
 }

@@ -23,15 +23,15 @@ const MAX_FILE: u64 = 1 << 40;
 const TAIL: u64 = 16 * 1024;
 
 /// The hash of a line without its break.
-fn hash(line: &str) -> String {
+pub(super) fn hash(line: &str) -> String {
     let hash = Sha256::digest(line);
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A record with the hash of the line before it; `None` where nobody can say which that is.
+/// A record with the hash of the line before it; `None` where it is not known which that is.
 pub fn link(record: &str, prev: Option<&str>) -> String {
-    let prev = prev.map_or("null".to_owned(), |hash| format!("\"{hash}\""));
-    format!("{{\"prev\":{prev},{}", record.get(1..).unwrap_or_default())
+    let link = prev.map_or("null".to_owned(), |hash| format!("\"{hash}\""));
+    format!("{{\"prev\":{link},{}", record.get(1..).unwrap_or_default())
 }
 
 /// The hash that the next line will hold.
@@ -40,7 +40,7 @@ pub fn link(record: &str, prev: Option<&str>) -> String {
 /// A file of the log cannot be read.
 pub fn head(log: &LogFile) -> io::Result<String> {
     let mut files = log.generations();
-    files.push(log.path());
+    files.push(log.trusted());
     for file in files.iter().rev() {
         for max in [TAIL, u64::MAX] {
             if let Some(head) = last_record(file, max)? {
@@ -53,12 +53,12 @@ pub fn head(log: &LogFile) -> io::Result<String> {
 
 fn last_record(file: &Path, max: u64) -> io::Result<Option<String>> {
     let mut last = None;
-    let mut take = |line: &str| {
+    let read = bounded_read::tail(file, max, &mut |line| {
         if read::is_record(line) {
             last = Some(hash(line));
         }
-    };
-    bounded_read::if_there(bounded_read::tail(file, max, &mut take))?;
+    });
+    bounded_read::if_there(read)?;
     Ok(last)
 }
 
@@ -73,7 +73,8 @@ pub struct Chain {
     pub notes: Vec<String>,
 }
 
-/// Checks every line of a log, those that were rotated away first.
+/// Checks every line of a log, those that were rotated away first, and whether the lines are
+/// those that this program wrote.
 ///
 /// # Errors
 /// A file of the log cannot be read.
@@ -86,18 +87,19 @@ pub fn verify(log: &LogFile) -> io::Result<Chain> {
     let mut files = log.generations();
     files.push(log.path());
     for file in &files {
-        let text = bounded_read::if_there(bounded_read::read(file, MAX_FILE))?;
-        let text = text.unwrap_or_default();
+        let text = bounded_read::if_there(bounded_read::read(file, MAX_FILE))?.unwrap_or_default();
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let is_closed = text.ends_with(b"\n");
-        let lines = text.strip_suffix(b"\n").unwrap_or(&text);
-        let mut lines = lines.split(|byte| *byte == b'\n').enumerate().peekable();
+        let body = text.strip_suffix(b"\n").unwrap_or(&text);
+        let mut lines = body.split(|byte| *byte == b'\n').enumerate().peekable();
         while let Some((at, line)) = lines.next() {
             let is_last = lines.peek().is_none();
             let place = format!("`{name}` line {}", at + 1);
             walk.line(&place, line, is_last && is_closed);
         }
     }
+    let difference = log.difference(u64::MAX)?;
+    walk.chain.faults.extend(difference.to_sentence(log.name));
     Ok(walk.chain)
 }
 
@@ -119,18 +121,12 @@ impl Walk {
         if line.is_empty() {
             return;
         }
-        let record = std::str::from_utf8(line).ok();
-        let record = record.map(|line| line.trim_start_matches('\u{feff}'));
-        let Some(record) = record.filter(|line| read::is_record(line)) else {
-            match is_closed_last {
-                // A write that was cut off has no line break.
-                true => self.chain.faults.push(format!("{place} is no record")),
-                false => self.chain.notes.push(format!(
-                    "{place} is torn: the write was cut off, and the next one closed it"
-                )),
-            }
-            return;
-        };
+        let record = std::str::from_utf8(line)
+            .unwrap_or_default()
+            .trim_start_matches('\u{feff}');
+        if !read::is_record(record) {
+            return self.no_record(place, is_closed_last);
+        }
         self.chain.lines += 1;
         let hash = hash(record);
         let prev: Result<Linked, _> = serde_json::from_str(record);
@@ -159,13 +155,24 @@ impl Walk {
         }
         self.may_follow = vec![hash];
     }
+
+    fn no_record(&mut self, place: &str, is_closed_last: bool) {
+        // A write that was cut off has no line break.
+        if is_closed_last {
+            self.chain.faults.push(format!("{place} is no record"));
+        } else {
+            self.chain.notes.push(format!(
+                "{place} is torn: the write was cut off, and the next one closed it"
+            ));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Walks lines that are linked as they stand, after something was done to them.
+    /// Walks linked lines after something was done to them.
     #[track_caller]
     fn check(change: impl Fn(&mut Vec<String>), faults: &[&str], n_notes: usize) {
         let mut lines = vec![r#"{"id":"from before the chain"}"#.to_owned()];

@@ -2,7 +2,7 @@
 //! line, tolerating torn lines and the records of other programs.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -22,7 +22,7 @@ const MAX_LINE: u64 = 1 << 20;
 /// A transcript's line may hold a whole file or a picture.
 const MAX_LONG_LINE: u64 = 256 << 20;
 
-/// The fields of a record that readers look at; `""` stands for an absent one.
+/// The fields of a record that readers look at; an absent one is `""`.
 /// Decisions and rules are text here, so that a later version's count as well.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -58,12 +58,19 @@ pub struct Entry<'l> {
     #[serde(borrow)]
     pub workflow_id: Cow<'l, str>,
     #[serde(borrow)]
+    pub agent_id: Cow<'l, str>,
+    #[serde(borrow)]
     pub agent_type: Cow<'l, str>,
     #[serde(borrow)]
     pub tool_use_id: Cow<'l, str>,
     /// The id of the denial that a recovery closes.
     #[serde(borrow)]
     pub resolves: Cow<'l, str>,
+    /// Of what was found after a call: the ids of the contents before and after.
+    #[serde(borrow)]
+    pub before: Cow<'l, str>,
+    #[serde(borrow)]
+    pub after: Cow<'l, str>,
     /// The further denials of the same call.
     #[serde(borrow)]
     pub also: Vec<Also<'l>>,
@@ -76,6 +83,12 @@ pub struct Also<'l> {
     pub system: Cow<'l, str>,
 }
 
+/// Of a warning that an agent ended without its artifact.
+pub const OWED: &str = "owed";
+
+/// Of a warning that an agent was started before its gate.
+pub const DISPATCH: &str = "dispatch";
+
 impl Entry<'_> {
     pub fn is_denial(&self) -> bool {
         self.source == "statewarden" && self.decision == "deny"
@@ -85,6 +98,16 @@ impl Entry<'_> {
     pub fn closes(&self) -> Option<&str> {
         let is_recovery = self.source == "statewarden" && self.decision == "recovered";
         (is_recovery && !self.resolves.is_empty()).then_some(self.resolves.as_ref())
+    }
+
+    /// The deny code; of a record that has none, one word for what it is about.
+    pub fn code(&self) -> &str {
+        match (self.rule.as_ref(), self.decision.as_ref()) {
+            ("", "warn") if self.action == "dispatch" => DISPATCH,
+            ("", "warn") => OWED,
+            ("", decision) => decision,
+            (rule, _) => rule,
+        }
     }
 
     /// What was denied, by its name in the site; the site itself has none there.
@@ -146,13 +169,14 @@ pub(crate) fn entries(
         Reach::All => log.generations(),
     };
     let mut seen = Seen::default();
-    let mut take_new = |entry: &Entry<'_>, line: &str| {
-        if seen.is_new(entry) {
-            take(entry, line);
-        }
-    };
     let mut files = rotated.into_iter().chain([log.path()]);
-    files.try_for_each(|path| entries_of(&path, &mut take_new))
+    files.try_for_each(|path| {
+        entries_of(&path, &mut |entry, line| {
+            if seen.is_new(entry) {
+                take(entry, line);
+            }
+        })
+    })
 }
 
 /// The records of one file, which need not be there.
@@ -188,6 +212,24 @@ pub struct Counts {
     /// Empty lines, and JSON of other programs.
     pub foreign: usize,
     pub unreadable: usize,
+}
+
+/// When the denials with a recorded recovery were recovered, by their ids, as far as this program
+/// says so: a line of others closes none.
+///
+/// # Errors
+/// A file of the log cannot be read.
+pub(crate) fn recoveries(events: &LogFile) -> Result<HashMap<String, String>> {
+    let foreign = events.foreign_lines();
+    let mut found = HashMap::new();
+    entries(events, Reach::All, &mut |entry, line| {
+        if let Some(id) = entry.closes()
+            && !foreign.contains(line)
+        {
+            found.insert(id.to_owned(), entry.ts.to_string());
+        }
+    })?;
+    Ok(found)
 }
 
 /// Hands every record to `take`, with its line.

@@ -1,4 +1,4 @@
-//! The records of the logs: one JSON line each, bounded and free of secrets.
+//! The records of the logs: one JSON line each, bounded.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,12 +12,11 @@ use crate::contract::denial::{Denial, DenyCode};
 use crate::formats::json::line;
 use crate::host::event::{Event, Text};
 use crate::log::chain::LINK_BYTES;
-use crate::log::redact;
 
 /// The most bytes of one line, its line break included.
 pub const MAX_LINE: usize = 4_032;
 
-/// What a record is about. Only `deny` stands in the deny logs.
+/// What a record is about. The deny logs hold `deny` alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
@@ -80,10 +79,10 @@ pub struct Also {
 
 impl Record {
     /// A record of something that happened around an event; `None` when there
-    /// was none that could be read.
+    /// was none that could be read. What it holds of a command is for the caller to say.
     pub fn new(what: What, reason: &str, event: Option<&Event<'_>>, now: DateTime<Utc>) -> Self {
         let none = Event::default();
-        let event = event.unwrap_or(&none);
+        let source = event.unwrap_or(&none);
         let owned = |text: &Text<'_>| text.get().map(str::to_owned);
         Self {
             v: 1,
@@ -91,14 +90,13 @@ impl Record {
             ts: clock::millis(now),
             source: "statewarden".to_owned(),
             decision: what,
-            tool: owned(&event.tool_name),
+            tool: owned(&source.tool_name),
             reason: reason.to_owned(),
-            session_id: owned(&event.session_id),
-            agent_id: owned(&event.agent_id),
-            agent_type: event.agent_type().map(str::to_owned),
-            tool_use_id: owned(&event.tool_use_id),
-            cwd: owned(&event.cwd),
-            command_excerpt: event.input.command.get().map(redact::excerpt),
+            session_id: owned(&source.session_id),
+            agent_id: owned(&source.agent_id),
+            agent_type: source.agent_type().map(str::to_owned),
+            tool_use_id: owned(&source.tool_use_id),
+            cwd: owned(&source.cwd),
             ..Self::default()
         }
     }
@@ -205,8 +203,7 @@ fn shorten(value: &mut Value, limit: usize) {
 
 /// Cuts a text to so many bytes, of which those that JSON escapes weigh up to six times as much.
 fn shorten_text(text: &mut String, limit: usize) {
-    let weight = |text: &str| text.len() + 5 * text.bytes().filter(|b| *b < 0x20).count();
-    while weight(text) > limit {
+    while text.len() + 5 * text.bytes().filter(|byte| *byte < 0x20).count() > limit {
         *text = text::truncate(text, (text.chars().count() / 2).max(1));
     }
 }
@@ -225,7 +222,7 @@ pub fn action(act: Act) -> &'static str {
         Act::Edit => "edit",
         Act::MakeDir => "mkdir",
         Act::Link => "link",
-        Act::Remove | Act::RemoveTree | Act::Clear | Act::Clean => "delete",
+        Act::Remove | Act::RemoveTree | Act::Clear | Act::Clean(_) => "delete",
         Act::MoveAway => "move",
     }
 }

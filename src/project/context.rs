@@ -1,6 +1,7 @@
-//! What stands around one event: project, settings, systems, environment and time.
+//! The context of one event: project, settings, systems, environment and time.
 
 use std::io;
+use std::path::Path;
 
 use crate::base::clock::Now;
 use crate::base::env::Env;
@@ -29,15 +30,20 @@ impl<'w> Context<'w> {
         self.project.logs()
     }
 
+    pub fn own_folder(&self) -> &Path {
+        self.project.own_folder()
+    }
+
     /// Appends a record; a log that cannot be written changes no decision.
     pub fn append(&self, log: &LogFile, record: &impl LogLine) {
         let (line, max_bytes) = (record.to_line(), self.rules.settings.log_max_bytes);
-        let ready = match log.dir == self.logs().own_folder() {
-            true => make_own_folder(&log.dir),
-            false => Ok(()),
+        let ready = if log.dir == self.own_folder() {
+            make_own_folder(&log.dir)
+        } else {
+            Ok(())
         };
-        let append = |()| log.append(&line, max_bytes, record.ts(), IN_HOOK);
-        if let Err(error) = ready.and_then(append) {
+        let appended = ready.and_then(|()| log.append(&line, max_bytes, record.ts(), IN_HOOK));
+        if let Err(error) = appended {
             warn::warn(&format!(
                 "could not write `{}`: {error}",
                 log.path().display()
@@ -45,10 +51,10 @@ impl<'w> Context<'w> {
         }
     }
 
-    /// Whether the project has a site, or our folder already: what is none of
+    /// Whether the project has a site, or our folder or memory already: what is none of
     /// our business stays untouched.
     pub fn is_concerned(&self, sites: &[Site<'_>]) -> bool {
-        !sites.is_empty() || self.logs().own_folder().is_dir()
+        !sites.is_empty() || self.own_folder().is_dir() || self.project.memory().is_dir()
     }
 
     /// The sites at the project's root, and at the event's directory and above it.
@@ -62,9 +68,8 @@ impl<'w> Context<'w> {
 
     pub fn warn_about(&self, what: &str, result: io::Result<()>) {
         if let Err(error) = result {
-            let file = self.logs().own_folder().join(what);
-            let file = file.display();
-            warn::warn(&format!("could not write `{file}`: {error}"));
+            let path = self.own_folder().join(what);
+            warn::warn(&format!("could not write `{}`: {error}", path.display()));
         }
     }
 }

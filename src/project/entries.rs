@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::base::disk::{bounded_read, list};
 use crate::base::path;
+use crate::contract::ignored::is_ignored;
 use crate::contract::table::DirKind::Closed;
 use crate::contract::table::{AtReset, Bucket, Classification, Dir, Row};
 use crate::project::registry::Registry;
@@ -24,7 +25,7 @@ pub struct Entry<'c> {
     pub name: String,
     /// Where it is on the disk.
     pub path: PathBuf,
-    /// Bytes; 0 for a directory.
+    /// Bytes; of a directory that does not belong, those of all files in it, of others 0.
     pub size: u64,
     pub modified: DateTime<Utc>,
     pub is_dir: bool,
@@ -56,9 +57,8 @@ impl Entry<'_> {
 /// The site, a directory of it or an entry cannot be read.
 pub fn entries<'c>(site: &Site<'c>, registry: &Registry<'_>) -> Result<Vec<Entry<'c>>> {
     let mut entries = Vec::new();
-    let mut ask = |_: &Path, _: &fs::Metadata| false;
-    walk(site, registry, &mut ask, &mut |found| {
-        entries.extend(settle(found));
+    walk(site, registry, &mut |_, _| false, &mut |found| {
+        entries.extend(settle(found, site));
         Ok(())
     })?;
     Ok(entries)
@@ -89,7 +89,7 @@ pub fn walk<'c>(
 }
 
 /// Lists one directory of a site, by its path and its name there, and those below it
-/// whose names the contract tells.
+/// that the contract knows.
 fn list<'c>(
     site: &Site<'c>,
     (dir, below): (&Path, &str),
@@ -98,8 +98,8 @@ fn list<'c>(
     take: &mut dyn FnMut(Found<'c>) -> Result<()>,
 ) -> Result<()> {
     let failed = || format!("could not list `{}`", dir.display());
-    for entry in list::entries(dir).with_context(failed)? {
-        let entry = entry.with_context(failed)?;
+    for listed in list::entries(dir).with_context(failed)? {
+        let entry = listed.with_context(failed)?;
         let path = dir.join(&entry.name);
         let looked_at = bounded_read::if_there(fs::symlink_metadata(&path));
         let Some(meta) =
@@ -113,7 +113,7 @@ fn list<'c>(
         let name = path::below(below, &entry.into_name());
         let (contract, edition) = (&site.governed.contract, site.governed.edition);
         if !belongs(site, &name, registry) {
-            // Of a root that its `tasks.md` alone makes a site only what lies deeper belongs.
+            // A root that its `tasks.md` alone makes a site has only what is deeper in it.
             if meta.is_dir() && contract.leads_on(&name, edition) {
                 list(site, (&path, &name), registry, is_known, take)?;
             }
@@ -140,7 +140,7 @@ fn list<'c>(
 }
 
 /// A directory with a file's name is ad hoc, and so is a file with a directory's.
-fn settle(found: Found<'_>) -> Option<Entry<'_>> {
+fn settle<'c>(found: Found<'c>, site: &Site<'c>) -> Option<Entry<'c>> {
     let Found {
         name,
         path,
@@ -155,12 +155,20 @@ fn settle(found: Found<'_>) -> Option<Entry<'_>> {
         Classification::Directory(dir) if is_dir => (Bucket::Canonical, dir.at_reset, None),
         Classification::ProgramDirectory => (Bucket::Canonical, AtReset::Exempt, None),
         Classification::Free => return None,
+        _ if is_ignored(&name, &site.governed.contract, site.governed.edition) => {
+            (Bucket::Ignored, AtReset::Exempt, None)
+        }
         _ => (Bucket::AdHoc, AtReset::Archived, None),
+    };
+    let size = match bucket {
+        Bucket::Canonical if is_dir => 0,
+        _ if is_dir => list::bytes_below(&path),
+        _ => meta.len(),
     };
     Some(Entry {
         name,
         path,
-        size: if is_dir { 0 } else { meta.len() },
+        size,
         modified: store::modified(meta),
         is_dir,
         bucket,
@@ -172,8 +180,8 @@ fn settle(found: Found<'_>) -> Option<Entry<'_>> {
 /// Sites may lie in one another, and systems share a directory: an entry belongs to one of them.
 fn belongs(site: &Site<'_>, name: &str, registry: &Registry<'_>) -> bool {
     let view = OnDisk::of(&site.root, registry);
-    let path = path::below(&site.site, name);
-    let owner = registry.locate(&path, &view);
+    let inside = path::below(&site.site, name);
+    let owner = registry.locate(&inside, &view);
     owner.is_some_and(|(governed, place)| {
         governed.id() == site.governed.id() && place.site == site.site
     })

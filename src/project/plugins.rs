@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::contract::edition::EnabledDevt;
 use crate::host::settings_json::flag;
 use crate::project::roots::{Project, read_client_text};
-use crate::store::{keep_own, read_own};
 
 /// A plugin that is installed and enabled.
 pub struct Plugin {
@@ -28,15 +27,14 @@ pub fn enabled(user_dir: &Path, project: &str, settings: &[impl AsRef<Path>]) ->
     let texts: Vec<String> = texts.collect();
     let list = read_json(&user_dir.join("plugins/installed_plugins.json")).unwrap_or_default();
     let installed = list["plugins"].as_object().into_iter().flatten();
-    let is_on = |id: &str| {
-        texts
-            .iter()
-            .find_map(|text| flag(text, &["enabledPlugins", id]))
-            == Some(true)
-    };
     installed
-        .filter(|(id, _)| is_on(id))
         .filter_map(|(id, installs)| {
+            let mut flags = texts
+                .iter()
+                .filter_map(|text| flag(text, &["enabledPlugins", id]));
+            if flags.next() != Some(true) {
+                return None;
+            }
             let install = for_project(installs.as_array()?, project)?;
             let root = install["installPath"].as_str()?.to_owned();
             Some(Plugin {
@@ -60,8 +58,9 @@ fn for_project<'v>(installs: &'v [Value], project: &str) -> Option<&'v Value> {
 
 /// The version of an install; where the client knows none, the plugin says it.
 fn version(install: &Value, root: &str) -> Option<String> {
-    let is_one = |version: &&str| version.starts_with(|c: char| c.is_ascii_digit());
-    if let Some(version) = install["version"].as_str().filter(is_one) {
+    if let Some(version) = install["version"].as_str()
+        && version.starts_with(|c: char| c.is_ascii_digit())
+    {
         return Some(version.to_owned());
     }
     let manifest = read_json(&Path::new(root).join(".claude-plugin/plugin.json"))?;
@@ -82,16 +81,16 @@ pub struct EnabledPlugins {
     pub contracts: Vec<String>,
 }
 
-/// The file in the program's own folder that holds it.
+/// The file in the memory that holds it.
 const PLUGINS: &str = "plugins.json";
 
 /// The contract at the root of a plugin.
 pub(super) const CONTRACT: &str = "statewarden.yaml";
 
 impl Project {
-    /// What was found when a session last began.
-    pub fn enabled_plugins(&self) -> EnabledPlugins {
-        read_own(self.logs().own_folder(), PLUGINS).unwrap_or_default()
+    /// What was found when a session last began, as it was when this is first asked.
+    pub fn enabled_plugins(&self) -> &EnabledPlugins {
+        self.plugins.get_or_init(|| EnabledPlugins::kept(self))
     }
 }
 
@@ -119,11 +118,15 @@ pub fn find(
 }
 
 impl EnabledPlugins {
+    fn kept(project: &Project) -> Self {
+        project.recall(PLUGINS).unwrap_or_default()
+    }
+
     /// Keeps it for the hook, which has no time to search.
     ///
     /// # Errors
-    /// The program's own folder cannot be written.
-    pub fn keep(&self, own_folder: &Path) -> io::Result<()> {
-        keep_own(own_folder, PLUGINS, self)
+    /// The memory cannot be written.
+    pub fn keep(&self, project: &Project) -> io::Result<()> {
+        project.keep(PLUGINS, self)
     }
 }

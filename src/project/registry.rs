@@ -7,7 +7,6 @@ use crate::contract::denial::Mode;
 use crate::contract::edition::{Edition, InForce, Why};
 use crate::contract::table::{Bucket, Contract, Dir, DirKind, List, Role, Row, Writer};
 use crate::settings::model::{Settings, SystemSettings};
-use crate::systems::declared::DeclaredSystem;
 use crate::systems::own;
 use crate::systems::system::{Place, SYSTEMS, System, View};
 
@@ -29,8 +28,8 @@ impl<'s> EnabledSystem<'s> {
 
     /// The edition that holds, where the contract has more than one.
     pub fn edition_in_force(&self) -> Option<InForce<'s>> {
-        let is_of_one = |row: &Row<'_>| row.edition.is_some();
-        let has_editions = self.contract.rows.iter().any(is_of_one);
+        let mut rows = self.contract.rows.iter();
+        let has_editions = rows.any(|row| row.edition.is_some());
         has_editions.then_some(InForce {
             edition: self.edition,
             why: self.why,
@@ -52,9 +51,9 @@ impl<'s> EnabledSystem<'s> {
     }
 }
 
-/// A contract as it is in the program, or with the settings' additions.
+/// A system's own contract, or with the settings' additions.
 pub enum Table<'s> {
-    BuiltIn(&'s Contract<'s>),
+    Own(&'s dyn System),
     Extended(Box<Contract<'s>>),
 }
 
@@ -63,7 +62,7 @@ impl<'s> Deref for Table<'s> {
 
     fn deref(&self) -> &Contract<'s> {
         match self {
-            Self::BuiltIn(contract) => contract,
+            Self::Own(system) => system.contract(),
             Self::Extended(contract) => contract,
         }
     }
@@ -78,22 +77,22 @@ pub struct Registry<'s> {
 }
 
 impl<'s> Registry<'s> {
-    pub fn new(settings: &'s Settings, declared: &'s [DeclaredSystem<'s>]) -> Self {
+    pub fn new(settings: &'s Settings, declared: &'s [Box<dyn System + 's>]) -> Self {
         Self::of(settings, declared, |mode| mode != Mode::Off)
     }
 
     /// With the systems that are switched off, for telling whose a path would be.
-    pub fn complete(settings: &'s Settings, declared: &'s [DeclaredSystem<'s>]) -> Self {
+    pub fn complete(settings: &'s Settings, declared: &'s [Box<dyn System + 's>]) -> Self {
         Self::of(settings, declared, |_| true)
     }
 
     fn of(
         settings: &'s Settings,
-        declared: &'s [DeclaredSystem<'s>],
+        declared: &'s [Box<dyn System + 's>],
         takes: impl Fn(Mode) -> bool,
     ) -> Self {
         let built_in = SYSTEMS.iter().map(|system| *system as &'s dyn System);
-        let added = declared.iter().map(|system| system as &'s dyn System);
+        let added = declared.iter().map(|system| &**system);
         let governed = built_in.chain(added).filter_map(|system| {
             let mode = mode_of(system.id(), settings);
             takes(mode).then(|| govern(system, mode, settings))
@@ -102,15 +101,13 @@ impl<'s> Registry<'s> {
             let roots = &settings.system(system.id()).roots;
             (!roots.is_empty()).then(|| (system.id().to_owned(), roots.clone()))
         });
-        let declared = declared.iter().map(|system| {
-            (
-                system.id().to_owned(),
-                system.sites().map(str::to_owned).collect(),
-            )
+        let sites_of_declared = settings.declared().map(|(id, declared)| {
+            let sites = declared.sites.iter().map(|site| site.as_str().to_owned());
+            (id.to_owned(), sites.collect())
         });
         Self {
             governed: governed.collect(),
-            named_sites: named.chain(declared).collect(),
+            named_sites: named.chain(sites_of_declared).collect(),
         }
     }
 
@@ -119,7 +116,7 @@ impl<'s> Registry<'s> {
         !self.named_sites.is_empty()
     }
 
-    /// The site that a root-relative path lies in, or is. The built-in systems come first, and
+    /// The site that a root-relative path is in, or is. The built-in systems come first, and
     /// among those of the settings the deepest site.
     pub fn locate<'r, 'p>(
         &'r self,
@@ -166,7 +163,7 @@ fn govern<'s>(system: &'s dyn System, mode: Mode, settings: &'s Settings) -> Ena
     let own = settings.system(system.id());
     let in_force = settings.edition_of(system.id());
     EnabledSystem {
-        contract: with_additions(system.contract(), own),
+        contract: with_additions(system, own),
         edition: in_force.edition,
         why: in_force.why,
         mode,
@@ -175,13 +172,14 @@ fn govern<'s>(system: &'s dyn System, mode: Mode, settings: &'s Settings) -> Ena
 }
 
 /// The contract with the names, globs, directories and roles of the settings.
-/// Additions stand behind the built-in rows of their bucket, so that they can
+/// Additions follow the built-in rows of their bucket, so that they can
 /// widen a contract but not take a name from its writer.
-fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Table<'s> {
+fn with_additions<'s>(system: &'s dyn System, own: &'s SystemSettings) -> Table<'s> {
     let adds_names = !own.extra_names.is_empty() || !own.extra_globs.is_empty();
     if !adds_names && own.subdirectories.is_empty() && own.roles.is_empty() {
-        return Table::BuiltIn(base);
+        return Table::Own(system);
     }
+    let base = system.contract();
     let names = own
         .extra_names
         .iter()
@@ -199,8 +197,7 @@ fn with_additions<'s>(base: &'s Contract<'s>, own: &'s SystemSettings) -> Table<
         .subdirectories
         .iter()
         .map(|path| Dir::new(path.trim_matches('/'), DirKind::Open));
-    let roles = own.roles.iter();
-    let roles = roles.map(|(agent, role)| Role::of(agent, role));
+    let roles = own.roles.iter().map(|(agent, role)| Role::of(agent, role));
     Table::Extended(Box::new(Contract {
         source: base.source,
         rows: List::Owned(rows),

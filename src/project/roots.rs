@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{fs, io};
 
@@ -11,12 +11,17 @@ use crate::base::disk::bounded_read::{self, MAX_TEXT, read_bytes, read_text};
 use crate::base::disk::cache::{DirCache, Disk};
 use crate::base::disk::resolve::real_dir;
 use crate::base::env::{self, Env};
+use crate::base::git::WorkTree;
 use crate::base::path;
+use crate::host::client_files;
 use crate::host::settings_json::is_our_name;
-use crate::log::append::Logs;
-use crate::project::plugins::CONTRACT;
+use crate::log::append::{Logs, own_folder};
+use crate::project::accepted::Accepted;
+use crate::project::plugins::{CONTRACT, EnabledPlugins};
 use crate::project::registry::Registry;
-use crate::settings::load::{self, OWN_FOLDER};
+use crate::project::stamps::Stamps;
+use crate::settings::load::{self, OWN_FOLDER, SettingsFile};
+use crate::settings::merge::Layer;
 use crate::systems::system::View;
 
 /// What marks a project root.
@@ -37,16 +42,16 @@ impl Root {
 
     /// The directory without links; asked of the disk when first needed.
     pub fn real(&self) -> &str {
-        let ask = || real_dir(&self.dir).unwrap_or_else(|| self.dir.clone());
-        self.real.get_or_init(ask)
+        self.real
+            .get_or_init(|| real_dir(&self.dir).unwrap_or_else(|| self.dir.clone()))
     }
 
-    /// Whether the root is a directory or lies below it.
+    /// Whether the root is a directory or is below it.
     pub fn lies_in(&self, dir: &str) -> bool {
         path::relative(&self.dir, dir).is_some() || path::relative(self.real(), dir).is_some()
     }
 
-    /// The absolute path of what lies below the root; `""` is the root itself.
+    /// The absolute path of what is below the root; `""` is the root itself.
     pub fn path(&self, below: &str) -> String {
         match below {
             "" => self.dir.clone(),
@@ -81,7 +86,30 @@ pub struct Project {
     pub claude_dir: Option<String>,
     /// The directory of the user's settings of programs.
     config_dir: Option<String>,
-    /// The directories above our own settings outside the project, once they are asked for.
+    /// The directory of the machine's settings.
+    etc_dir: String,
+    /// The client's directory of settings for everyone on this machine.
+    managed_dir: String,
+    /// The directory of what programs keep for the user.
+    pub(super) state_home: Option<String>,
+    own_folder: PathBuf,
+    /// The folder of the memory, once it is asked for.
+    pub(super) memory: OnceCell<PathBuf>,
+    /// What the client's plugins bring, once that is asked for.
+    pub(super) plugins: OnceCell<EnabledPlugins>,
+    /// The paths of the settings files, once they are asked for.
+    pub(super) settings_files: OnceCell<Vec<(Layer, String)>>,
+    /// The settings files, once they are asked for.
+    pub(super) read_settings: OnceCell<Vec<SettingsFile>>,
+    /// Which settings are in force, once that is asked for.
+    pub(super) accepted: OnceCell<Accepted>,
+    /// The stamps of the settings files, once they are asked for; `None` without contracts.
+    pub(super) stamps: OnceCell<Option<Stamps>>,
+    /// What is kept of the settings as they are now, once that is asked for.
+    pub(super) kept_settings: OnceCell<Option<String>>,
+    /// The repository that the project is in, once it is asked for.
+    repository: OnceCell<Option<WorkTree>>,
+    /// The directories above our own folders outside the project, once they are asked for.
     homes: OnceCell<Vec<Root>>,
     /// The paths of the program that runs and of the contracts of plugins elsewhere, once they
     /// are asked for.
@@ -93,17 +121,22 @@ impl Project {
     /// the nearest ancestor of `cwd` with a marker, else `cwd` itself.
     pub fn discover(given: Option<&str>, env: &Env, cwd: &str) -> Self {
         let cwd = path::absolute("/", cwd, None);
-        let named = given.or(env.project_dir.as_deref());
+        // A project that was moved under its session is not where its name says.
+        let of_session = env
+            .project_dir
+            .as_deref()
+            .filter(|dir| path::relative(&cwd, dir).is_some() || Path::new(dir).is_dir());
+        let named = given.or(of_session);
         let dir = match named {
             Some(dir) => path::absolute(&cwd, dir, env.home.as_deref()),
-            None => nearest_marked(&cwd, env.home.as_deref()).unwrap_or_else(|| cwd.clone()),
+            None => nearest_marked(&cwd, env).unwrap_or_else(|| cwd.clone()),
         };
         // A work tree whose repository was moved away has only itself.
         let checkout = main_checkout(&dir).filter(|main| Path::new(main).is_dir());
         let tree = (checkout.is_some() && named.is_some()).then(|| Root::new(dir.clone()));
         let main = Root::new(checkout.unwrap_or_else(|| dir.clone()));
         let dirs = [dir.as_str(), &cwd].into_iter();
-        let mut beside: Vec<Root> = dirs.filter_map(|dir| beside(&main, dir)).collect();
+        let mut beside: Vec<Root> = dirs.filter_map(|dir| beside(&main, dir, env)).collect();
         beside.dedup_by(|one, other| one.dir == other.dir || one.real() == other.real());
         // AgentMux says it whole; what is relative belongs to another program.
         let feature_dir = env
@@ -114,10 +147,22 @@ impl Project {
             beside,
             feature_dir: feature_dir.map(|dir| Root::new(path::absolute("/", dir, None))),
             config_dir: env.config_dir(),
+            etc_dir: env.etc_dir().to_owned(),
+            managed_dir: client_files::managed_dir(env),
+            state_home: env.state_dir(),
+            memory: OnceCell::new(),
+            plugins: OnceCell::new(),
+            settings_files: OnceCell::new(),
+            read_settings: OnceCell::new(),
+            stamps: OnceCell::new(),
+            kept_settings: OnceCell::new(),
+            accepted: OnceCell::new(),
+            repository: OnceCell::new(),
             homes: OnceCell::new(),
             own_files: OnceCell::new(),
             claude_dir: env.claude_dir().map(|dir| path::absolute(&cwd, &dir, None)),
             tree,
+            own_folder: own_folder(Path::new(&main.dir)),
             main,
         }
     }
@@ -128,9 +173,14 @@ impl Project {
         self.tree.as_ref().unwrap_or(&self.main)
     }
 
-    /// The logs that lie in no site, and the folder that holds them.
+    /// The folder of the program's own logs and state.
+    pub fn own_folder(&self) -> &Path {
+        &self.own_folder
+    }
+
+    /// The logs in that folder.
     pub fn logs(&self) -> Logs {
-        Logs::of(Path::new(&self.main.dir))
+        Logs::of(Path::new(&self.main.dir), Some(self.memory()))
     }
 
     /// The main checkout, and the work trees beside it.
@@ -138,19 +188,19 @@ impl Project {
         std::iter::once(&self.main).chain(&self.beside)
     }
 
-    /// The root a collapsed path lies in, and the path below it. The client's
+    /// The root a collapsed path is in, and the path below it. The client's
     /// own work trees, `.claude/worktrees/<name>`, are roots.
     pub fn locate<'p>(&self, path: &'p str) -> Option<(Cow<'_, Root>, &'p str)> {
         const CLIENT: &str = ".claude/worktrees/";
         // By its real name the project would take it for a directory like any other.
-        let is_linked = |feature: &&Root| {
+        let linked = self.feature_dir.as_ref().filter(|feature| {
             let real = self.main.relative(feature.real());
             real.is_some_and(|real| {
                 !real.is_empty() && self.main.relative(&feature.dir) != Some(real)
             })
-        };
-        let linked = self.feature_dir.iter().filter(is_linked);
+        });
         let (root, below) = linked
+            .into_iter()
             .chain(self.checkouts())
             .chain(&self.feature_dir)
             .find_map(|root| Some((root, root.relative(path)?)))?;
@@ -166,7 +216,7 @@ impl Project {
         }
     }
 
-    /// The project's root where it lies below a collapsed path.
+    /// The project's root where it is below a collapsed path.
     pub fn around(&self, path: &str) -> Option<(Cow<'_, Root>, &'static str)> {
         let around = self.main.lies_in(path);
         around.then_some((Cow::Borrowed(&self.main), ""))
@@ -196,19 +246,29 @@ impl Project {
     /// runs, its own settings, the contracts of plugins, and the settings of the user that may
     /// hold our entries. As if the directory were a root for them alone.
     pub fn locate_outside<'p>(&self, path: &'p str) -> Option<(Root, &'p str)> {
+        let claude_dir = self.claude_dir.as_deref();
+        if let Some((dir, below)) = client_files::locate(path, &self.managed_dir, claude_dir) {
+            return Some((Root::new(dir.to_owned()), below));
+        }
         let (dir, name) = path::split_last(path)?;
         let is_settings = name == "settings.json" && self.claude_dir.as_deref() == Some(dir);
-        let is_own_file = || self.own_files().iter().any(|file| file == path);
-        if is_settings || ((is_our_name(name) || name == CONTRACT) && is_own_file()) {
+        let may_be_own = is_our_name(name) || name == CONTRACT;
+        if is_settings || (may_be_own && self.own_files().iter().any(|file| file == path)) {
             return Some((Root::new(dir.to_owned()), name));
         }
         // Only a path that may be one is worth asking the disk about links.
         if !path.contains(OWN_FOLDER) || path.split('/').all(|part| part != OWN_FOLDER) {
             return None;
         }
-        self.settings_homes().iter().find_map(|home| {
+        let in_home = self.settings_homes().iter().find_map(|home| {
             let below = home.relative(path)?;
             (below.split('/').next() == Some(OWN_FOLDER)).then(|| (home.clone(), below))
+        });
+        in_home.or_else(|| {
+            let memory = path::from_os(self.memory());
+            let (above, _) = path::split_last(&memory)?;
+            path::relative(path, &memory)?;
+            Some((Root::new(above.to_owned()), path::relative(path, above)?))
         })
     }
 
@@ -221,30 +281,34 @@ impl Project {
 
     /// The directory and the name of one of [`Self::own_files`] that a directory holds.
     pub fn own_file_in(&self, dir: &str) -> Option<(Root, &str)> {
-        let is_held = |(above, _): &(&str, &str)| path::relative(above, dir).is_some();
         let mut files = self
             .own_files()
             .iter()
             .filter_map(|it| path::split_last(it));
-        let (above, name) = files.find(is_held)?;
+        let (above, name) = files.find(|(above, _)| path::relative(above, dir).is_some())?;
         Some((Root::new(above.to_owned()), name))
     }
 
-    /// The paths of the program that runs, and of the contracts of plugins. A plugin that is
-    /// the project itself is what one works on there.
+    /// The paths of the program that runs, of the contracts of plugins, and of the memory. A
+    /// plugin that is the project itself is what one works on there.
     fn own_files(&self) -> &[String] {
         self.own_files.get_or_init(|| {
-            let contracts = self.enabled_plugins().contracts.into_iter();
+            let contracts = self.enabled_plugins().contracts.iter().cloned();
             let elsewhere = contracts.filter(|path| self.main.relative(path).is_none());
-            env::own_program().chain(elsewhere).collect()
+            let memory = Some(self.memory())
+                .filter(|dir| dir.is_dir())
+                .map(path::from_os);
+            env::own_program().chain(elsewhere).chain(memory).collect()
         })
     }
 
     fn settings_homes(&self) -> &[Root] {
         self.homes.get_or_init(|| {
-            let homes = load::homes(self.config_dir.clone());
-            let home = |(_, dir): (_, String)| Root::new(path::collapse(&dir).into_owned());
-            homes.map(home).collect()
+            load::homes(&self.etc_dir, self.config_dir.clone())
+                .map(|(_, dir)| dir)
+                .chain(self.state_home.clone())
+                .map(|dir| Root::new(path::collapse(&dir).into_owned()))
+                .collect()
         })
     }
 
@@ -270,11 +334,31 @@ impl Project {
         Some(inner.unwrap_or_else(|| (root.into_owned(), below)))
     }
 
-    /// The innermost root that a collapsed directory is, or lies in.
+    /// The innermost root that a collapsed directory is, or is in.
     pub fn root_of(&self, dir: &str) -> Option<Root> {
-        // A work tree is told by a path in it.
+        // A work tree is found by a path in it.
         let (root, _) = self.innermost(&format!("{dir}/x"))?;
         Some(root)
+    }
+
+    /// The root of the other git repository that a directory of the project is in, or is. Work
+    /// trees are of this repository, submodules of others. What is in there is shown and guarded,
+    /// but only moved by a verb whose project it is.
+    pub fn other_repository(&self, dir: &str) -> Option<String> {
+        let root = self.checkouts().find(|root| root.relative(dir).is_some())?;
+        let (above, tree) = ancestors(dir)
+            .take_while(|above| !root.is_at(above))
+            .find_map(|above| Some((above, WorkTree::at(Path::new(above))?)))?;
+        (!self.is_of_repository(&tree)).then(|| above.to_owned())
+    }
+
+    /// Whether a work tree is one of the repository that the project is in.
+    pub fn is_of_repository(&self, tree: &WorkTree) -> bool {
+        let own = self
+            .repository
+            .get_or_init(|| WorkTree::around(Path::new(self.main.real())));
+        own.as_ref()
+            .is_some_and(|own| own.is_of_same_repository(tree))
     }
 
     /// AgentMux's session directory, where the environment names one.
@@ -299,12 +383,12 @@ fn same_dir(dir: &str, root: &Root) -> bool {
     dir == root.dir || real_dir(dir).is_some_and(|real| real == root.real())
 }
 
-/// The work tree beside the project that a directory lies in, if any.
-fn beside(main: &Root, dir: &str) -> Option<Root> {
+/// The work tree beside the project that a directory is in, if any.
+fn beside(main: &Root, dir: &str, env: &Env) -> Option<Root> {
     if main.relative(dir).is_some() {
         return None;
     }
-    ancestors(dir)
+    up_to_ceiling(dir, env)
         .find(|dir| main_checkout(dir).is_some_and(|found| same_dir(&found, main)))
         .map(|dir| Root::new(dir.to_owned()))
 }
@@ -315,16 +399,42 @@ fn ancestors(dir: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn nearest_marked(cwd: &str, home: Option<&str>) -> Option<String> {
-    let home = home.map(|home| path::absolute("/", home, None));
-    let marked = |dir: &&str| {
-        MARKERS.iter().any(|marker| {
-            let of_home = matches!(*marker, ".claude" | ".devt") && home.as_deref() == Some(*dir);
-            !of_home && Path::new(&format!("{dir}/{marker}")).exists()
-        })
-    };
-    ancestors(cwd).find(marked).map(str::to_owned)
+/// A directory and those above it, but none above the ceiling.
+fn up_to_ceiling<'d>(dir: &'d str, env: &Env) -> impl Iterator<Item = &'d str> {
+    let ceiling = env
+        .ceiling
+        .as_deref()
+        .map(|ceiling| path::absolute("/", ceiling, env.home.as_deref()));
+    let n_below = ancestors(dir).position(|above| Some(above) == ceiling.as_deref());
+    ancestors(dir).take(n_below.map_or(usize::MAX, |n| n + 1))
 }
+
+fn nearest_marked(cwd: &str, env: &Env) -> Option<String> {
+    up_to_ceiling(cwd, env)
+        .find(|dir| is_marked(dir) && !is_shared(dir, env))
+        .map(str::to_owned)
+}
+
+fn is_marked(dir: &str) -> bool {
+    MARKERS
+        .iter()
+        .any(|marker| Path::new(&format!("{dir}/{marker}")).exists())
+}
+
+/// Whether a directory holds the projects and markers of many: the home directory, that of
+/// temporary files, the root of the file system.
+fn is_shared(dir: &str, env: &Env) -> bool {
+    let named = [env.home.as_deref(), env.temp_dir.as_deref()];
+    let mut shared = named.into_iter().flatten().chain(TEMP_DIRS.iter().copied());
+    path::split_last(dir).is_none()
+        || shared.any(|shared| {
+            let shared = path::absolute("/", shared, None);
+            shared == dir || real_dir(&shared).is_some_and(|real| real == dir)
+        })
+}
+
+/// Where systems have their temporary files, whatever the environment says.
+const TEMP_DIRS: &[&str] = &["/tmp", "/var/tmp"];
 
 /// The main checkout of a directory that is a linked work tree.
 fn main_checkout(dir: &str) -> Option<String> {

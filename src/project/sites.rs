@@ -1,7 +1,8 @@
 //! The sites that exist below a project's roots.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::base::disk::list::{self, Entry};
 use crate::base::path;
@@ -9,7 +10,7 @@ use crate::contract::table::DirKind;
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::{OnDisk, Project, Root};
 use crate::store::archive::Archive;
-use crate::systems::system::System;
+use crate::systems::system::{self, System};
 use crate::systems::{agentmux, own};
 
 /// Where the rings of sites without a program's directory lie, in this
@@ -26,7 +27,7 @@ pub struct Site<'c> {
 
 impl<'c> Site<'c> {
     /// What no other site has: its system's id and its path.
-    fn key(&self) -> (&'c str, String) {
+    pub fn key(&self) -> (&'c str, String) {
         (self.governed.id(), self.dir())
     }
 
@@ -35,8 +36,21 @@ impl<'c> Site<'c> {
         self.root.path(&self.site)
     }
 
+    /// The directory that the site's own belong to: the one that holds `.devt`, `.claude`,
+    /// `openspec` or `.agentmux`, else the root.
+    pub fn owner(&self, project: &Project) -> String {
+        let dir = self.dir();
+        let root = project.root_of(&dir).unwrap_or_else(|| self.root.clone());
+        let below = root.relative(&dir).unwrap_or_default();
+        let parts: Vec<&str> = below.split('/').collect();
+        let outer = parts
+            .iter()
+            .rposition(|part| system::outer_dirs().contains(part));
+        root.path(&parts[..outer.unwrap_or(0)].join("/"))
+    }
+
     /// The path of the site as people see it: relative to the main checkout
-    /// where it lies in there.
+    /// where it is in there.
     pub fn display_path(&self, project: &Project) -> String {
         if self.root.dir == project.main.dir {
             self.site.clone()
@@ -59,7 +73,7 @@ impl<'c> Site<'c> {
         let (dir, own_folder) = match in_site {
             Some(dir) => (Path::new(&whole).join(dir.path), None),
             None => {
-                let own = project.logs().own_folder().to_owned();
+                let own = project.own_folder().to_owned();
                 let dir = own.join(OWN_ARCHIVE).join(id).join(label(self, site));
                 (dir, Some(own))
             }
@@ -93,17 +107,16 @@ fn label(site: &Site<'_>, path: &str) -> PathBuf {
 /// Every site of the project, and the session of AgentMux that the environment names.
 pub fn all<'c>(project: &Project, registry: &'c Registry<'c>) -> Vec<Site<'c>> {
     let mut sites = find(project, registry);
-    let named = project.feature_dir().zip(registry.get(agentmux::ID));
-    let named = named.map(|(root, governed)| Site {
-        governed,
-        root: root.clone(),
-        site: String::new(),
-    });
-    let named = named.filter(|named| {
-        let is_there = |site: &Site<'_>| named.root.is_at(&site.dir());
-        Path::new(named.root.real()).is_dir() && !sites.iter().any(is_there)
-    });
-    sites.extend(named);
+    if let (Some(root), Some(governed)) = (project.feature_dir(), registry.get(agentmux::ID))
+        && Path::new(root.real()).is_dir()
+        && !sites.iter().any(|site| root.is_at(&site.dir()))
+    {
+        sites.push(Site {
+            governed,
+            root: root.clone(),
+            site: String::new(),
+        });
+    }
     sites
 }
 
@@ -130,25 +143,45 @@ pub fn find<'c>(project: &Project, registry: &'c Registry<'c>) -> Vec<Site<'c>> 
 pub struct Level {
     /// Relative to the root.
     pub dir: String,
+    /// The nearest directory above it or itself, relative to the root, that has a `.git`, as far
+    /// as the walk came from there.
+    pub work_tree: Option<Rc<str>>,
     /// What it holds; `None` where not all of that was read.
     entries: Option<Vec<Entry>>,
 }
 
 impl Level {
     fn unread(dir: &str) -> Self {
-        let dir = dir.to_owned();
-        Self { dir, entries: None }
+        Self {
+            dir: dir.to_owned(),
+            work_tree: None,
+            entries: None,
+        }
     }
 
     /// A directory, and those in it.
-    fn read(root: &Root, dir: String) -> (Self, Vec<String>) {
+    fn read(root: &Root, dir: String, above: Option<Rc<str>>) -> (Self, Vec<String>) {
         let here = Path::new(root.real()).join(&dir);
         let entries: Option<Vec<_>> = list::entries(&here).and_then(Iterator::collect).ok();
         let subdirs = match &entries {
             Some(entries) => subdirs(&dir, entries),
             None => subdirs(&dir, &list::readable(&here).collect::<Vec<_>>()),
         };
-        (Self { dir, entries }, subdirs)
+        let has_git = entries
+            .iter()
+            .flatten()
+            .any(|entry| entry.name.as_os_str() == ".git");
+        let work_tree = if has_git {
+            Some(Rc::from(dir.as_str()))
+        } else {
+            above
+        };
+        let level = Self {
+            dir,
+            work_tree,
+            entries,
+        };
+        (level, subdirs)
     }
 
     /// Whether something may be at a path below, by the first part of it: to ask the disk for
@@ -174,12 +207,11 @@ fn subdirs(dir: &str, entries: &[Entry]) -> Vec<String> {
         .filter_map(|entry| entry.name.to_str())
         .filter(|name| !SKIPPED.contains(name));
     // What looks like a site in an archive is none.
-    let is_archive = |path: &String| {
-        path.ends_with(".claude/statewarden") || path.ends_with(".devt/state/.archive")
-    };
     let mut paths: Vec<String> = names
         .map(|name| path::below(dir, name))
-        .filter(|path| !is_archive(path))
+        .filter(|path| {
+            !path.ends_with(".claude/statewarden") && !path.ends_with(".devt/state/.archive")
+        })
         .collect();
     paths.sort_unstable();
     paths
@@ -188,20 +220,21 @@ fn subdirs(dir: &str, entries: &[Entry]) -> Vec<String> {
 /// A directory and those below it that can hold a site, nearest first, without
 /// following links.
 pub fn dirs_below<'r>(root: &'r Root, dir: &str) -> impl Iterator<Item = Level> + 'r {
-    let mut queue = VecDeque::from([dir.to_owned()]);
+    let mut queue = VecDeque::from([(dir.to_owned(), None)]);
     std::iter::from_fn(move || {
-        let dir = queue.pop_front()?;
+        let (dir, work_tree) = queue.pop_front()?;
         let last = dir.rsplit('/').next().unwrap_or_default();
         if SKIPPED.contains(&last) {
             return Some(Level::unread(&dir));
         }
-        let (level, subdirs) = Level::read(root, dir);
-        queue.extend(subdirs);
+        let (level, subdirs) = Level::read(root, dir, work_tree);
+        let below = subdirs.into_iter();
+        queue.extend(below.map(|dir| (dir, level.work_tree.clone())));
         Some(level)
     })
 }
 
-/// What lies in the directory that a system shares with other programs.
+/// What is in the directory that a system shares with other programs.
 fn in_shared_dir(root: &Root, level: &Level, system: &dyn System) -> Vec<String> {
     let Some(shared) = system
         .info()
@@ -227,16 +260,27 @@ fn held_by_any<'c>(
         .governed
         .iter()
         .filter(|governed| governed.id() != own::ID);
-    systems.flat_map(move |governed| held(root, level, governed, registry))
+    systems.flat_map(move |governed| {
+        let mut sites = held(root, level, governed, registry);
+        if sites.is_empty() {
+            let paths = in_shared_dir(root, level, governed.system);
+            sites = located(root, &paths, governed, registry);
+        }
+        if level.dir.is_empty() {
+            sites.extend(named(root, governed, registry));
+        }
+        sites
+    })
 }
 
 /// The sites around an event, for callers that cannot walk: those at the root,
 /// and those at the given directories and above them, up to the root of the work
-/// tree that each lies in.
+/// tree that each is in.
 pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]) -> Vec<Site<'c>> {
     let mut sites: Vec<_> = held_by_any(&project.main, &Level::unread(""), registry).collect();
+    let mut known: HashSet<_> = sites.iter().map(Site::key).collect();
     for dir in dirs {
-        // A client's work tree is told by a path in it.
+        // A client's work tree is found by a path in it.
         let inside = format!("{}/x", path::collapse(dir));
         let Some((root, below)) = project.innermost(&inside) else {
             continue;
@@ -244,7 +288,8 @@ pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]
         let above = below.rmatch_indices('/').map(|(end, _)| &below[..end]);
         let own = (root.dir != project.main.dir).then_some("");
         for level in above.chain(own).map(Level::unread) {
-            held_by_any(&root, &level, registry).for_each(|site| add_new(&mut sites, site));
+            let held = held_by_any(&root, &level, registry);
+            sites.extend(held.filter(|site| known.insert(site.key())));
         }
     }
     sites
@@ -252,7 +297,12 @@ pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]
 
 /// Adds a site that is not among the known ones, where these are few.
 pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
-    if sites.iter().all(|known| known.key() != site.key()) {
+    // To make the paths of all costs more than all else of a look: most names differ already.
+    let is_known = sites.iter().any(|known| {
+        (known.site.ends_with(&site.site) || site.site.ends_with(&known.site))
+            && known.key() == site.key()
+    });
+    if !is_known {
         sites.push(site);
     }
 }
@@ -263,32 +313,61 @@ pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
     landmarks.any(|landmark| !expand(root, &path::below(dir, landmark)).is_empty())
 }
 
-/// The sites of one system whose landmarks, or other files, lie in a directory.
-fn held<'c>(
+/// The sites of one system that a directory is, or holds under a landmark. Of our own system
+/// each landmark is one: the rest of `.claude` is not ours.
+pub fn held<'c>(
     root: &Root,
     level: &Level,
     governed: &'c EnabledSystem<'c>,
     registry: &Registry<'_>,
 ) -> Vec<Site<'c>> {
-    let dir = level.dir.as_str();
-    let landmarks = governed.system.info().landmarks.iter();
-    let mut paths: Vec<String> = landmarks
-        .filter(|landmark| level.may_hold(landmark))
-        .flat_map(|landmark| expand(root, &path::below(dir, landmark)))
-        .collect();
-    if paths.is_empty() {
-        paths = in_shared_dir(root, level, governed.system);
+    let (info, dir) = (governed.system.info(), level.dir.as_str());
+    let mut paths = Vec::new();
+    for landmark in info.landmarks {
+        paths.extend(under_landmark(root, level, landmark));
     }
-    if dir.is_empty() {
-        paths.extend(named_paths(root, governed, registry));
-    } else if governed.system.info().landmarks.is_empty() {
+    if governed.id() == own::ID {
+        let sites = paths.into_iter().map(|site| Site {
+            governed,
+            root: root.clone(),
+            site,
+        });
+        return sites.collect();
+    }
+    let mut named = registry.sites_of(governed.id()).iter();
+    if named.any(|site| site == dir) {
+        // Any name in it leads to its site.
+        paths.push(path::below(dir, info.root_file.unwrap_or("a")));
+    } else if info.landmarks.is_empty() && !dir.is_empty() {
         // A declared system's site is known by its glob alone.
         paths.push(dir.to_owned());
     }
     located(root, &paths, governed, registry)
 }
 
-/// The sites of one system at the root that no landmark tells of.
+/// The existing paths of a landmark below a directory, or around it: `.devt` holds the landmark
+/// `.devt/state` when it has an entry `state`.
+fn under_landmark(root: &Root, level: &Level, landmark: &str) -> Vec<String> {
+    let dir = level.dir.as_str();
+    let mut rest = Some(landmark);
+    while let Some(below) = rest {
+        let above = landmark[..landmark.len() - below.len()].trim_end_matches('/');
+        let is_there = above.is_empty()
+            || dir
+                .strip_suffix(above)
+                .is_some_and(|before| before.is_empty() || before.ends_with('/'));
+        if is_there && level.may_hold(below.trim_start_matches('*')) {
+            let paths = expand(root, &path::below(dir, below));
+            if !paths.is_empty() {
+                return paths;
+            }
+        }
+        rest = below.split_once('/').map(|(_, rest)| rest);
+    }
+    Vec::new()
+}
+
+/// The sites of one system at the root that no landmark leads to.
 pub fn named<'c>(
     root: &Root,
     governed: &'c EnabledSystem<'c>,
@@ -302,40 +381,46 @@ pub fn named<'c>(
     )
 }
 
+/// The signs by which a glob takes more than one name.
+const GLOB_SIGNS: [char; 4] = ['*', '?', '[', '{'];
+
 /// As many directories are looked through for the sites of one glob.
 const MAX_LOOKED_THROUGH: usize = 4096;
 
 /// The directories of a root that are sites of a declared system, relative to it.
 pub fn from_globs(root: &Root, globs: &[String], governed: &EnabledSystem<'_>) -> Vec<String> {
     let view = OnDisk { root, named: &[] };
-    let is_site = |dir: &String| {
-        let place = governed.system.locate(dir, &view);
-        place.is_some_and(|place| place.site == dir)
-    };
-    let below = |glob: &String| {
-        let is_plain = |part: &&str| !part.contains(['*', '?', '[', '{']);
-        let parts = glob.split('/').take_while(is_plain);
-        let start = parts.collect::<Vec<_>>().join("/");
-        let is_there = Path::new(root.real()).join(&start).is_dir();
-        let dirs = is_there.then(|| dirs_below(root, &start));
-        let dirs = dirs.into_iter().flatten().take(MAX_LOOKED_THROUGH);
-        let mut found = dirs.map(|level| level.dir).filter(is_site);
-        match start == *glob {
-            true => found.next().into_iter().collect(),
-            false => found.collect::<Vec<_>>(),
+    let mut sites = Vec::new();
+    for glob in globs {
+        let parts: Vec<&str> = glob
+            .split('/')
+            .take_while(|part| !part.contains(GLOB_SIGNS))
+            .collect();
+        let start = parts.join("/");
+        if !Path::new(root.real()).join(&start).is_dir() {
+            continue;
         }
-    };
-    globs.iter().flat_map(below).collect()
+        let found = dirs_below(root, &start)
+            .take(MAX_LOOKED_THROUGH)
+            .map(|level| level.dir)
+            .filter(|dir| {
+                let place = governed.system.locate(dir, &view);
+                place.is_some_and(|place| place.site == dir)
+            });
+        let most = if start == *glob { 1 } else { usize::MAX };
+        sites.extend(found.take(most));
+    }
+    sites
 }
 
 /// A path in each directory that the settings name as a site, and in the root.
 fn named_paths(root: &Root, governed: &EnabledSystem<'_>, registry: &Registry<'_>) -> Vec<String> {
     let file = governed.system.info().root_file;
-    let there = registry
-        .sites_of(governed.id())
-        .iter()
+    let named = registry.sites_of(governed.id()).iter();
+    let there = named
+        .filter(|site| !site.contains(GLOB_SIGNS))
         .filter(|site| Path::new(root.real()).join(site).is_dir());
-    // Of a declared system any name tells its site.
+    // A declared system is found by any name in its site.
     there
         .map(|site| path::below(site, file.unwrap_or("a")))
         .chain(file.map(str::to_owned))

@@ -7,14 +7,17 @@ use serde_json::Value;
 
 use crate::log::append::LogFile;
 use crate::log::record::LogLine;
+use crate::recorder::calls::OURSELVES;
+use crate::recorder::contents::Contents;
 use crate::recorder::entry::{BlobId, ChangeKind};
+use crate::recorder::index::Index;
 
 /// What was decided about a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Allowed,
-    /// Against the rules, and told.
+    /// Against the rules, and reported.
     Detected,
     Undone,
 }
@@ -30,7 +33,8 @@ pub struct ChangeRecord {
     /// Absolute.
     pub path: String,
     pub act: ChangeKind,
-    /// An agent's name, `main`, or `statewarden`; none where nobody can be named.
+    /// An agent's name, `main`, or `statewarden`; none where no one can be named. What a verb
+    /// wrote is the agent's whose call ran it.
     pub actor: Option<String>,
     pub tool: Option<String>,
     pub tool_use_id: Option<String>,
@@ -54,7 +58,7 @@ impl LogLine for ChangeRecord {
         &self.ts
     }
 
-    /// What nobody knows is null.
+    /// What is not known is null.
     fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
@@ -66,7 +70,29 @@ pub fn log(recorder: &Path) -> LogFile {
         dir: recorder.to_owned(),
         name: "changes.jsonl",
         rotated: "",
+        kept: None,
     }
+}
+
+/// What a file held when it was last looked at, and before the last change that was not this
+/// program's own.
+pub fn last_contents(recorder: &Path, path: &str) -> Vec<Vec<u8>> {
+    let mut last = None;
+    each(recorder, &mut |record| {
+        if record.path == path {
+            last = Some(record);
+        }
+    });
+    let by_others = last.filter(|record| record.actor.as_deref() != Some(OURSELVES));
+    let index = Index::read(recorder).ok().flatten();
+    let state = index.as_ref().and_then(|index| index.get(path.as_ref()));
+    let blobs = [
+        by_others.and_then(|record| record.before),
+        state.and_then(|state| state.blob),
+    ];
+    let contents = Contents::of(recorder);
+    let kept = blobs.into_iter().flatten().map(|blob| contents.get(blob));
+    kept.flatten().collect()
 }
 
 /// Hands on every change that is recorded, oldest first.

@@ -1,10 +1,12 @@
-//! What entries held, by git's blob ids: `pack-N`, in which contents stand one
-//! after another, and `pack.idx`, whose lines say where.
+//! What entries held, by git's blob ids: `pack-N`, which holds contents one after
+//! another, and `pack.idx`, whose lines say where. A file that grew is kept by its growth.
 //!
 //! Both only grow, and all that is new in one look is one write to each. The pack
-//! comes first, so that a kill between the two leaves bytes that nobody looks for.
+//! comes first, so that a kill between the two leaves bytes that are in no index.
 //! Every content is checked against its id when it is read: what a power loss
-//! tore counts as not kept.
+//! tore counts as not kept. New contents push out old ones, small ones go before large ones.
+
+mod table;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,56 +14,36 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::base::disk::bounded_read;
 use crate::base::disk::list;
 use crate::formats::json;
+use crate::recorder::contents::table::{Stored, Table, TableFile, TableLine};
 use crate::recorder::entry::BlobId;
 use crate::store::lock::Locked;
 use crate::store::{append, replace};
 
-/// What is larger is known by its stat alone.
+/// Of larger files only the stat data is compared.
 pub const MAX_CONTENT: u64 = 1 << 20;
 
-/// All contents together. Beyond it nothing is added until [`Contents::tidy`] has made room.
+/// All contents together.
 const MAX_PACK: u64 = 64 << 20;
 
-const INDEX: &str = "pack.idx";
+/// A content that grew from another one is whole after so many growths.
+const MAX_GROWTHS: usize = 500;
 
-/// A line of the index; the first names the pack.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Line {
-    Pack(u64),
-    /// Where a content begins, and its length.
-    Content(BlobId, u64, usize),
-}
+const INDEX: &str = "pack.idx";
 
 /// The contents that are kept in a recorder's folder.
 pub struct Contents {
     dir: PathBuf,
     /// Read when it is first asked for: most looks find nothing new.
     table: OnceCell<Table>,
-    /// What the pack lacks.
-    fresh: BTreeMap<BlobId, Vec<u8>>,
+    /// What the pack lacks, with what it may have grown from.
+    fresh: BTreeMap<BlobId, (Vec<u8>, Option<BlobId>)>,
     /// Whether something that was kept could not be read, and was made anew.
     pub was_unreadable: bool,
-}
-
-#[derive(Default)]
-struct Table {
-    pack: u64,
-    places: BTreeMap<BlobId, (u64, usize)>,
-    file: Stored,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Stored {
-    #[default]
-    Missing,
-    Unreadable,
-    Whole,
+    /// How many new contents there was no room for.
+    pub left_out: usize,
 }
 
 impl Contents {
@@ -71,13 +53,15 @@ impl Contents {
             table: OnceCell::new(),
             fresh: BTreeMap::new(),
             was_unreadable: false,
+            left_out: 0,
         }
     }
 
-    /// Keeps a content; gives its id.
-    pub fn add(&mut self, bytes: Vec<u8>) -> BlobId {
+    /// Keeps a content, which may have grown from another one; gives its id.
+    pub fn add(&mut self, bytes: Vec<u8>, former: Option<BlobId>) -> BlobId {
         let id = BlobId::of(&bytes);
-        self.fresh.insert(id, bytes);
+        self.fresh
+            .insert(id, (bytes, former.filter(|former| *former != id)));
         id
     }
 
@@ -90,7 +74,7 @@ impl Contents {
             let lost: Vec<BlobId> = ids.filter(|id| self.get(*id).is_none()).collect();
             let mut table = self.table.take().unwrap_or_default();
             table.places.retain(|id, _| !lost.contains(id));
-            table.file = Stored::Unreadable;
+            table.file = TableFile::Unreadable;
             self.table = OnceCell::from(table);
             self.was_unreadable = true;
         }
@@ -99,59 +83,110 @@ impl Contents {
 
     /// A content; `None` where it is not kept.
     pub fn get(&self, id: BlobId) -> Option<Vec<u8>> {
-        if let Some(bytes) = self.fresh.get(&id) {
+        if let Some((bytes, _)) = self.fresh.get(&id) {
             return Some(bytes.clone());
         }
-        let (start, len) = *self.table().places.get(&id)?;
-        let read = self.read(start, len).ok();
-        read.filter(|bytes| BlobId::of(bytes) == id)
+        let mut parts = Vec::new();
+        let mut of = Some(id);
+        while let Some(id) = of {
+            let stored = self.table().places.get(&id)?;
+            parts.push((stored.start, stored.len));
+            of = stored.of;
+            if parts.len() > MAX_GROWTHS + 1 {
+                return None;
+            }
+        }
+        let bytes = self.read(parts.iter().rev()).ok()?;
+        (BlobId::of(&bytes) == id).then_some(bytes)
     }
 
-    fn read(&self, start: u64, len: usize) -> io::Result<Vec<u8>> {
-        if len == 0 {
-            return Ok(Vec::new());
+    /// The parts of a pack, one after another.
+    fn read<'p>(&self, parts: impl Iterator<Item = &'p (u64, usize)>) -> io::Result<Vec<u8>> {
+        let (mut bytes, mut pack) = (Vec::new(), None);
+        for (start, len) in parts.filter(|(_, len)| *len > 0) {
+            let mut file = match pack.take() {
+                Some(file) => file,
+                None => File::open(self.pack_path(self.table().pack))?,
+            };
+            file.seek(SeekFrom::Start(*start))?;
+            file.by_ref().take(*len as u64).read_to_end(&mut bytes)?;
+            pack = Some(file);
         }
-        let mut pack = File::open(self.pack_path(self.table().pack))?;
-        pack.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
-        pack.take(len as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Writes what is new.
+    /// What has to be written of a new content: all of it, or what it has more than the
+    /// one that it grew from.
+    fn part<'b>(&self, bytes: &'b [u8], former: Option<BlobId>) -> (&'b [u8], Option<BlobId>) {
+        let whole = (bytes, None);
+        let Some(stored) = former.and_then(|former| self.table().places.get(&former)) else {
+            return whole;
+        };
+        let mut growths = 0;
+        let (mut len, mut of) = (stored.len, stored.of);
+        while let Some(before) = of.and_then(|of| self.table().places.get(&of)) {
+            (len, of, growths) = (len + before.len, before.of, growths + 1);
+        }
+        if growths < MAX_GROWTHS && bytes.get(..len).map(BlobId::of) == former {
+            (&bytes[len..], former)
+        } else {
+            whole
+        }
+    }
+
+    /// Writes what is new. Where there is no room what is `wanted` least goes; what cannot be
+    /// kept all the same is counted in [`Self::left_out`].
     ///
     /// # Errors
     /// A file cannot be written; the contents are not kept then.
-    pub fn commit(&mut self, locked: &Locked<'_>) -> io::Result<()> {
+    pub fn commit(&mut self, locked: &Locked<'_>, wanted: &[BlobId]) -> io::Result<()> {
         let mut fresh = std::mem::take(&mut self.fresh);
         if fresh.is_empty() {
             return Ok(());
         }
         fresh.retain(|id, _| !self.check(*id));
+        let new: u64 = fresh.values().map(|(bytes, _)| bytes.len() as u64).sum();
+        let len = len_of(&self.pack_path(self.table().pack));
+        if !fresh.is_empty() && len + new > MAX_PACK && len > 0 {
+            self.rewrite(locked, wanted, MAX_PACK / 2)?;
+        }
         let table = self.table();
-        let bytes: Vec<u8> = fresh.values().flatten().copied().collect();
         let pack = self.pack_path(table.pack);
-        if fresh.is_empty() || len_of(&pack) + bytes.len() as u64 > MAX_PACK {
+        let mut room = MAX_PACK.saturating_sub(len_of(&pack));
+        let mut smallest_first: Vec<_> = fresh.iter().collect();
+        smallest_first.sort_by_key(|(_, (bytes, _))| bytes.len());
+        let (mut bytes, mut lines) = (Vec::new(), Vec::new());
+        for (id, (whole, former)) in smallest_first {
+            let (part, of) = self.part(whole, *former);
+            if part.len() as u64 > room {
+                self.left_out += 1;
+                continue;
+            }
+            room -= part.len() as u64;
+            lines.push((*id, bytes.len() as u64, part.len(), of));
+            bytes.extend_from_slice(part);
+        }
+        if lines.is_empty() {
             return Ok(());
         }
-        let mut at = append::append(&pack, &bytes)?;
-        let mut lines = match table.file {
-            Stored::Whole => String::new(),
-            Stored::Missing | Stored::Unreadable => table.to_text(),
+        let start = append::append(&pack, &bytes)?;
+        let table = self.table();
+        let mut text = match table.file {
+            TableFile::Whole => String::new(),
+            TableFile::Missing | TableFile::Unreadable => table.to_text(),
         };
-        for (id, bytes) in &fresh {
-            lines += &json::line(&Line::Content(*id, at, bytes.len()));
-            at += bytes.len() as u64;
+        for (id, at, len, of) in lines {
+            text += &json::line(&TableLine::of(id, start + at, len, of));
         }
         let index = locked.dir().join(INDEX);
         match table.file {
             // Behind a line that a power loss tore.
-            Stored::Whole => append::append(&index, format!("\n{lines}").as_bytes()).map(drop)?,
-            Stored::Missing | Stored::Unreadable => {
-                replace::replace_private(&index, lines.as_bytes())?;
+            TableFile::Whole => append::append(&index, format!("\n{text}").as_bytes()).map(drop)?,
+            TableFile::Missing | TableFile::Unreadable => {
+                replace::replace_private(&index, text.as_bytes())?;
             }
         }
-        self.was_unreadable |= table.file == Stored::Unreadable;
+        self.was_unreadable |= table.file == TableFile::Unreadable;
         self.table = OnceCell::new();
         Ok(())
     }
@@ -159,42 +194,81 @@ impl Contents {
     /// Writes the pack anew, with what is `wanted`, most wanted first, where that is less
     /// than half of it, or where there is little room left.
     ///
-    /// The new pack is whole before the index names it, and the old one goes last:
-    /// a kill leaves a pack too many, which the next run removes.
-    ///
     /// # Errors
     /// A file cannot be written or removed.
     pub fn tidy(&mut self, locked: &Locked<'_>, wanted: &[BlobId]) -> io::Result<()> {
-        self.commit(locked)?;
-        let table = self.table();
-        let (mut kept, mut live) = (BTreeSet::new(), 0);
-        for id in wanted {
-            let len = table.places.get(id).map_or(0, |(_, len)| *len as u64);
-            if live + len <= MAX_PACK / 2 && kept.insert(*id) {
-                live += len;
-            }
-        }
-        let len = len_of(&self.pack_path(table.pack));
-        let mut current = table.pack;
+        self.commit(locked, wanted)?;
+        let len = len_of(&self.pack_path(self.table().pack));
+        let live: u64 = self
+            .chosen(wanted, MAX_PACK / 2)
+            .iter()
+            .map(|id| self.table().places.get(id).map_or(0, |at| at.len as u64))
+            .sum();
         if live * 2 < len || len > MAX_PACK / 4 * 3 {
-            current += 1;
-            let (mut pack, mut index) = (Vec::new(), json::line(&Line::Pack(current)));
-            for (id, bytes) in kept.iter().filter_map(|id| Some((*id, self.get(*id)?))) {
-                index += &json::line(&Line::Content(id, pack.len() as u64, bytes.len()));
-                pack.extend(bytes);
-            }
-            replace::replace_private(&self.pack_path(current), &pack)?;
-            replace::replace_private(&locked.dir().join(INDEX), index.as_bytes())?;
-            self.table = OnceCell::new();
+            self.rewrite(locked, wanted, MAX_PACK / 2)?;
         }
-        let current = self.pack_path(current);
+        self.drop_other_packs(locked)
+    }
+
+    /// The wanted contents that fit into so many bytes, each with what it grew from.
+    fn chosen(&self, wanted: &[BlobId], room: u64) -> BTreeSet<BlobId> {
+        let (mut chosen, mut used) = (BTreeSet::new(), 0);
+        for id in wanted {
+            let (mut chain, mut cost, mut of) = (Vec::new(), 0, Some(*id));
+            while let Some(id) = of.filter(|id| !chosen.contains(id)) {
+                let Some(stored) = self.table().places.get(&id) else {
+                    break;
+                };
+                chain.push(id);
+                cost += stored.len as u64;
+                of = stored.of;
+            }
+            if used + cost <= room {
+                used += cost;
+                chosen.extend(chain);
+            }
+        }
+        chosen
+    }
+
+    /// Writes a new pack with what is wanted.
+    ///
+    /// It is whole before the index names it, and the old one goes last: a kill leaves a pack
+    /// too many, which the next run removes.
+    fn rewrite(&mut self, locked: &Locked<'_>, wanted: &[BlobId], room: u64) -> io::Result<()> {
+        let chosen = self.chosen(wanted, room);
+        let table = self.table();
+        let current = table.pack + 1;
+        let mut kept: Vec<(BlobId, Stored)> = table
+            .places
+            .iter()
+            .filter(|(id, _)| chosen.contains(id))
+            .map(|(id, stored)| (*id, *stored))
+            .collect();
+        // What another one grew from comes before it.
+        kept.sort_by_key(|(_, stored)| stored.start);
+        let (mut pack, mut index) = (Vec::new(), json::line(&TableLine::Pack(current)));
+        for (id, Stored { start, len, of }) in kept {
+            let Ok(part) = self.read(std::iter::once(&(start, len))) else {
+                continue;
+            };
+            index += &json::line(&TableLine::of(id, pack.len() as u64, len, of));
+            pack.extend(part);
+        }
+        replace::replace_private(&self.pack_path(current), &pack)?;
+        replace::replace_private(&locked.dir().join(INDEX), index.as_bytes())?;
+        self.table = OnceCell::new();
+        self.drop_other_packs(locked)
+    }
+
+    fn drop_other_packs(&self, locked: &Locked<'_>) -> io::Result<()> {
+        let current = self.pack_path(self.table().pack);
         let files = list::readable(locked.dir()).map(list::Entry::into_name);
-        let packs = files.filter(|name| name.starts_with("pack-"));
-        let mut packs = packs.map(|name| locked.dir().join(name));
-        packs.try_for_each(|pack| match pack == current {
-            true => Ok(()),
-            false => replace::remove(&pack),
-        })
+        files
+            .filter(|name| name.starts_with("pack-"))
+            .map(|name| locked.dir().join(name))
+            .filter(|pack| *pack != current)
+            .try_for_each(|pack| replace::remove(&pack))
     }
 
     fn table(&self) -> &Table {
@@ -210,39 +284,6 @@ impl Contents {
 
     fn pack_path(&self, number: u64) -> PathBuf {
         self.dir.join(format!("pack-{number}"))
-    }
-}
-
-impl Table {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let lines = std::str::from_utf8(bytes).ok()?.lines();
-        let mut lines = lines.map(serde_json::from_str);
-        let Some(Ok(Line::Pack(pack))) = lines.next() else {
-            return None;
-        };
-        let place = |line| match line {
-            Ok(Line::Content(id, start, len)) => Some((id, (start, len))),
-            _ => None,
-        };
-        Some(Self {
-            pack,
-            places: lines.filter_map(place).collect(),
-            file: Stored::Whole,
-        })
-    }
-
-    fn to_text(&self) -> String {
-        let places = self.places.iter();
-        let places = places.map(|(id, (start, len))| Line::Content(*id, *start, *len));
-        let lines = [Line::Pack(self.pack)].into_iter().chain(places);
-        lines.map(|line| json::line(&line)).collect()
-    }
-
-    fn unreadable() -> Self {
-        Self {
-            file: Stored::Unreadable,
-            ..Self::default()
-        }
     }
 }
 
@@ -275,10 +316,10 @@ mod tests {
     fn keep(dir: &Path, locked: &Locked<'_>, texts: &[&str]) {
         let mut contents = Contents::of(dir);
         for text in texts {
-            let id = contents.add(text.as_bytes().to_vec());
+            let id = contents.add(text.as_bytes().to_vec(), None);
             assert_eq!(contents.get(id).as_deref(), Some(text.as_bytes()));
         }
-        contents.commit(locked).unwrap();
+        contents.commit(locked, &[]).unwrap();
     }
 
     fn held(dir: &Path, text: &str) -> bool {
@@ -345,6 +386,62 @@ mod tests {
             assert!(!dir.join("pack-0").exists() && dir.join("pack-1").exists());
             keep(dir, locked, &["four"]);
             assert!(held(dir, "two") && held(dir, "four"));
+        });
+    }
+
+    #[test]
+    fn what_grows_is_kept_by_its_growth() {
+        with_dir("growth", |dir, locked| {
+            let mut log = vec![b'x'; 100_000];
+            let mut former = None;
+            let mut ids = Vec::new();
+            for at in 0..60_u8 {
+                log.push(at);
+                let mut contents = Contents::of(dir);
+                let id = contents.add(log.clone(), former);
+                contents.commit(locked, &[]).unwrap();
+                (former, ids) = (Some(id), [ids, vec![id]].concat());
+            }
+            let len = fs::metadata(dir.join("pack-0")).unwrap().len();
+            assert_eq!(len, 100_060);
+            let contents = Contents::of(dir);
+            assert_eq!(contents.get(ids[59]), Some(log.clone()));
+            assert_eq!(contents.get(ids[3]).map(|it| it.len()), Some(100_004));
+            // A new pack holds what it grew from.
+            Contents::of(dir)
+                .rewrite(locked, &[ids[30]], 1 << 20)
+                .unwrap();
+            let contents = Contents::of(dir);
+            assert_eq!(contents.get(ids[30]).map(|it| it.len()), Some(100_031));
+            assert_eq!(contents.get(ids[31]), None);
+        });
+    }
+
+    #[test]
+    fn new_contents_push_out_old_ones_and_small_ones_go_first() {
+        with_dir("full", |dir, locked| {
+            let large = |byte: u8| vec![byte; 1 << 20];
+            for byte in 0..80 {
+                let mut contents = Contents::of(dir);
+                contents.add(large(byte), None);
+                let wanted = [BlobId::of(&large(1))];
+                contents.commit(locked, &wanted).unwrap();
+                assert_eq!(contents.left_out, 0, "{byte}");
+            }
+            let contents = Contents::of(dir);
+            assert!(contents.get(BlobId::of(&large(79))).is_some());
+            assert!(
+                contents.get(BlobId::of(&large(1))).is_some(),
+                "it is wanted"
+            );
+            assert!(contents.get(BlobId::of(&large(2))).is_none());
+            let mut contents = Contents::of(dir);
+            for byte in 100..180 {
+                contents.add(large(byte), None);
+            }
+            let small = contents.add(b"small".to_vec(), None);
+            contents.commit(locked, &[]).unwrap();
+            assert!(contents.left_out > 0 && contents.get(small).is_some());
         });
     }
 }

@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for BlobId {
     }
 }
 
-/// What stands under a name, links not followed.
+/// What is under a name, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -86,6 +86,9 @@ pub struct State {
     pub size: u64,
     pub mtime: Nanos,
     pub ctime: Nanos,
+    /// When it was made; 0 where the file system does not say.
+    #[serde(default)]
+    pub born: Nanos,
     /// The content's id, a link's being that of its target; none for what is too
     /// large to be kept, and for what has no content.
     pub blob: Option<BlobId>,
@@ -108,6 +111,11 @@ impl State {
             size: meta.len(),
             mtime: nanos(store::modified(meta)),
             ctime: nanos(store::changed(meta)),
+            born: meta
+                .created()
+                .ok()
+                .and_then(|at| DateTime::<Utc>::from(at).timestamp_nanos_opt())
+                .unwrap_or(0),
             blob: None,
         };
         #[cfg(unix)]
@@ -138,6 +146,26 @@ impl State {
     }
 }
 
+impl State {
+    /// Whether both are one entry under two names: inodes are used again, so that the content
+    /// has to be the same, and has to be some, where the time of making is not known.
+    pub fn is_same_entry(&self, before: &Self) -> bool {
+        let is_inode = self.ino != 0 && (self.ino, self.dev) == (before.ino, before.dev);
+        let is_born_alike = self.born != 0 && self.born == before.born;
+        let holds_same = match self.kind {
+            // A large file keeps its times when it is renamed.
+            Kind::File if before.blob.is_none() => {
+                (self.size, self.mtime) == (before.size, before.mtime) && self.kind == before.kind
+            }
+            _ => self.holds_same(before),
+        };
+        let is_telling = self.kind == Kind::Dir || self.size > 0;
+        is_inode
+            && holds_same
+            && (is_born_alike || is_telling && (self.born == 0 || before.born == 0))
+    }
+}
+
 /// What happened to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -158,8 +186,12 @@ pub struct Change {
     /// When it happened at the earliest and at the latest.
     pub lo: Nanos,
     pub hi: Nanos,
-    /// The ids of the calls that can have made it.
-    pub candidates: Vec<String>,
+    /// When it was found, by this machine's clock.
+    #[serde(default)]
+    pub seen: Nanos,
+    /// Whether it was reported that it could not be taken back: it is tried again.
+    #[serde(default)]
+    pub was_refused: bool,
 }
 
 impl Change {
@@ -176,7 +208,7 @@ impl Change {
     }
 }
 
-/// A path as text: one that is no UTF-8 is told by its bytes, in hexadecimal digits
+/// A path as text: one that is no UTF-8 is written by its bytes, in hexadecimal digits
 /// behind a NUL, which no path holds.
 pub mod os_path {
     use std::ffi::{OsStr, OsString};
@@ -213,8 +245,10 @@ pub mod os_path {
     #[cfg(unix)]
     fn from_hex(hex: &str) -> OsString {
         use std::os::unix::ffi::OsStringExt;
-        let byte = |at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
-        OsString::from_vec((0..hex.len()).step_by(2).filter_map(byte).collect())
+        let bytes = (0..hex.len())
+            .step_by(2)
+            .filter_map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok());
+        OsString::from_vec(bytes.collect())
     }
 
     /// Elsewhere names are text.
@@ -252,6 +286,7 @@ mod tests {
             size: 3,
             mtime: 1_700_000_000_123_456_789,
             ctime: 0,
+            born: 0,
             blob: Some(BlobId::of(b"abc")),
         };
         let link = State {
@@ -277,6 +312,7 @@ mod tests {
             size: 3,
             mtime: 4,
             ctime: 5,
+            born: 6,
             blob: Some(BlobId::of(b"abc")),
         };
         let large = State { blob: None, ..file };

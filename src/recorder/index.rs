@@ -4,7 +4,7 @@
 //! anew when most lines are superseded: to append costs no flush, which a rename over the
 //! old file does on some file systems.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 
@@ -19,7 +19,7 @@ use crate::store::{append, replace};
 /// The file's name in the recorder's folder.
 const INDEX: &str = "index";
 
-/// A larger index is none of ours.
+/// Larger indexes are ignored.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// From this size on a file of which most is superseded is written anew.
@@ -33,8 +33,12 @@ pub type Site = (String, String);
 #[serde(rename_all = "snake_case")]
 enum Line {
     Index(u8),
+    /// The project's root: a copied project brings the index of the original along.
+    Root(String),
     Site(Site),
     ForgottenSite(Site),
+    /// A name that no actor may use and that was left, or one that is left no more.
+    Tolerated(Path, bool),
     /// An entry as it is; none for one that is gone.
     Entry(Path, Option<State>),
     /// All changes that are not decided.
@@ -47,9 +51,11 @@ struct Path(#[serde(with = "crate::recorder::entry::os_path")] OsString);
 const VERSION: u8 = 1;
 
 /// What is known of the state directories.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Index {
+    root: String,
     sites: BTreeSet<Site>,
+    tolerated: BTreeSet<OsString>,
     entries: HashMap<OsString, State>,
     /// Changes whose calls still run.
     pending: Vec<Change>,
@@ -98,8 +104,11 @@ impl Index {
     fn apply(&mut self, line: Line) {
         match line {
             Line::Index(_) => {}
+            Line::Root(root) => self.root = root,
             Line::Site(site) => drop(self.sites.insert(site)),
             Line::ForgottenSite(site) => drop(self.sites.remove(&site)),
+            Line::Tolerated(Path(path), true) => drop(self.tolerated.insert(path)),
+            Line::Tolerated(Path(path), false) => drop(self.tolerated.remove(&path)),
             Line::Entry(Path(path), Some(state)) => drop(self.entries.insert(path, state)),
             Line::Entry(Path(path), None) => drop(self.entries.remove(&path)),
             Line::Pending(changes) => self.pending = changes,
@@ -109,6 +118,18 @@ impl Index {
     /// Whether nothing was looked at before.
     pub fn is_new(&self) -> bool {
         self.len == 0
+    }
+
+    /// Whether the paths are another root's.
+    pub fn is_of_other_root(&self, root: &str) -> bool {
+        !self.root.is_empty() && self.root != root
+    }
+
+    /// Notes whose paths these are.
+    pub fn set_root(&mut self, root: &str) {
+        if self.root != root {
+            self.note(Line::Root(root.to_owned()));
+        }
     }
 
     pub fn sites(&self) -> &BTreeSet<Site> {
@@ -125,9 +146,12 @@ impl Index {
 
     /// The contents that entries and undecided changes have.
     pub fn blobs(&self) -> Vec<BlobId> {
-        let pending = self.pending.iter();
-        let pending = pending.flat_map(|change| [change.before, change.after]);
-        let states = self.entries.values().copied().chain(pending.flatten());
+        let pending = self
+            .pending
+            .iter()
+            .flat_map(|change| [change.before, change.after])
+            .flatten();
+        let states = self.entries.values().copied().chain(pending);
         states.filter_map(|state| state.blob).collect()
     }
 
@@ -156,6 +180,40 @@ impl Index {
         }
     }
 
+    /// Forgets entries and what was below them.
+    pub fn forget_below(&mut self, tops: &HashSet<&OsStr>) {
+        let known = self.entries.keys();
+        let gone: Vec<OsString> = known
+            .filter(|path| {
+                let mut at_or_above = std::path::Path::new(path).ancestors();
+                at_or_above.any(|above| tops.contains(above.as_os_str()))
+            })
+            .cloned()
+            .collect();
+        gone.iter().for_each(|path| self.set(path, None));
+    }
+
+    pub fn is_tolerated(&self, path: &OsStr) -> bool {
+        self.tolerated.contains(path)
+    }
+
+    /// Notes whether a name that no actor may use is left where it is.
+    pub fn set_tolerated(&mut self, path: &OsStr, is_tolerated: bool) {
+        if self.is_tolerated(path) != is_tolerated {
+            self.note(Line::Tolerated(Path(path.to_owned()), is_tolerated));
+        }
+    }
+
+    /// What is still not there at a further look is not tolerated when it comes again: an editor
+    /// that removes a file makes it anew at once.
+    pub fn forget_gone_tolerated(&mut self, is_gone: impl Fn(&std::path::Path) -> bool) {
+        for path in self.tolerated.clone() {
+            if !self.entries.contains_key(&path) && is_gone(std::path::Path::new(&path)) {
+                self.set_tolerated(&path, false);
+            }
+        }
+    }
+
     /// Replaces the changes that are not decided.
     pub fn set_pending(&mut self, pending: Vec<Change>) {
         if pending != self.pending {
@@ -173,7 +231,7 @@ impl Index {
     ///
     /// After a kill at any point the file says what it said before or all of the
     /// news. After a power loss the newest lines may be missing or one of them torn;
-    /// what they told is found again by the next look.
+    /// what they said is found again by the next look.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -200,13 +258,21 @@ impl Index {
     }
 
     fn to_text(&self) -> String {
-        let sites = self.sites.iter().cloned().map(Line::Site);
-        let entries = self.entries.iter();
-        let entries = entries.map(|(path, state)| Line::Entry(Path(path.clone()), Some(*state)));
-        let lines = [Line::Index(VERSION)].into_iter().chain(sites);
-        let lines = lines.chain(entries);
-        let lines = lines.chain([Line::Pending(self.pending.clone())]);
-        lines.map(|line| json::line(&line)).collect()
+        let mut text = String::new();
+        let mut add = |line: Line| text.push_str(&json::line(&line));
+        add(Line::Index(VERSION));
+        add(Line::Root(self.root.clone()));
+        for site in &self.sites {
+            add(Line::Site(site.clone()));
+        }
+        for path in &self.tolerated {
+            add(Line::Tolerated(Path(path.clone()), true));
+        }
+        for (path, state) in &self.entries {
+            add(Line::Entry(Path(path.clone()), Some(*state)));
+        }
+        add(Line::Pending(self.pending.clone()));
+        text
     }
 }
 
@@ -233,6 +299,7 @@ mod tests {
             size: 3,
             mtime: 4,
             ctime: 5,
+            born: 6,
             blob: Some(BlobId::of(b"abc")),
         };
         let change = Change {
@@ -241,7 +308,8 @@ mod tests {
             after: None,
             lo: 6,
             hi: 7,
-            candidates: vec!["one".to_owned(), "two".to_owned()],
+            seen: 8,
+            was_refused: false,
         };
         let commit = |index: &mut Index| {
             with_lock(&dir, Duration::ZERO, |locked| index.commit(locked)).unwrap();

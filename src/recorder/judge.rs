@@ -11,12 +11,14 @@ use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Objection};
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::recorder::attribution::holds_for_everyone;
 use crate::recorder::contents::Contents;
 use crate::recorder::entry::{Change, ChangeKind, Kind, State};
+use crate::systems::files::Files;
 use crate::systems::own;
-use crate::systems::system::PriorText;
+use crate::systems::system::{Place, PriorText};
 
-/// A change, and where it lies in which system.
+/// A change, and where it is in which system.
 pub struct Judged<'a, 's> {
     pub change: &'a Change,
     /// The path as text.
@@ -27,7 +29,7 @@ pub struct Judged<'a, 's> {
 }
 
 impl<'a, 's> Judged<'a, 's> {
-    /// `None` for what falls to no system; `cwd` is where names are told from.
+    /// `None` for what falls to no system; `cwd` is where names are shown from.
     pub fn of(
         change: &'a Change,
         contents: &'a Contents,
@@ -46,9 +48,9 @@ impl<'a, 's> Judged<'a, 's> {
             let to = contents.get(to).and_then(|to| String::from_utf8(to).ok());
             target.link_to = to;
         }
-        let claims = claims::of(&[target], project, registry);
-        let mut claim = claims.ok()?.into_iter().next()?;
-        // Without Claude Code's settings our entries are gone: as if nothing stood in them.
+        let found = claims::of(&[target], project, registry).ok()?;
+        let mut claim = found.into_iter().next()?;
+        // Without Claude Code's settings our entries are gone: as if they were empty.
         if claim.governed.id() == own::ID && claim.governed.system.judges(&claim.entry) {
             claim.target.act = target::Act::Write;
         }
@@ -61,8 +63,21 @@ impl<'a, 's> Judged<'a, 's> {
         })
     }
 
+    /// Whether it is about the settings or contracts of this program.
+    pub fn is_of_own_settings(&self) -> bool {
+        let (system, entry) = (self.claim.governed.system, &self.claim.entry);
+        system.id() == own::ID
+            && !own::is_state(entry)
+            && !system.judges(entry)
+            && !was_linked(self.change)
+    }
+
     /// What would have denied the actor.
     pub fn objection(&self, actor: &Actor) -> Option<Denial> {
+        if self.claim.governed.id() == own::ID && was_linked(self.change) {
+            let why = "the directory was renamed, and a link is in its place".to_owned();
+            return Some(self.denial(DenyCode::ProtectedFile, why));
+        }
         let claims = std::slice::from_ref(&self.claim);
         let content = |_: &Claim<'_>| Ok(self.content());
         let decision = decision::decide(claims, &self.call(actor), &content).ok()?;
@@ -90,15 +105,14 @@ impl<'a, 's> Judged<'a, 's> {
         if !system.judges(&self.claim.entry) {
             return None;
         }
-        let after = match self.change.after {
+        let text = match self.change.after {
             // Claude Code's settings without our entries.
             None => Some("{}".to_owned()),
             Some(after) => self.text(&after),
         };
-        let is_empty = |text: &String| text.is_empty();
         let was_empty = self.change.before.is_none_or(|before| before.size == 0);
         // A file that begins empty is about to be written.
-        let after = after.filter(|text| !(is_empty(text) && was_empty))?;
+        let after = text.filter(|text| !(text.is_empty() && was_empty))?;
         let present = match system.info().prior {
             PriorText::Ignored => None,
             // Empty, so that nothing takes what is not kept for missing.
@@ -112,6 +126,43 @@ impl<'a, 's> Judged<'a, 's> {
 
     fn text(&self, state: &State) -> Option<String> {
         String::from_utf8(self.contents.get(state.blob?)?).ok()
+    }
+
+    /// Whether the name is wrong, whoever made the entry.
+    pub fn has_bad_name(&self) -> bool {
+        let objection = self.objection(&Actor::Main);
+        objection.is_some_and(|denial| holds_for_everyone(denial.code))
+    }
+
+    /// Whether the text as it is now may be written.
+    pub fn keeps_content_rule(&self) -> bool {
+        let (system, claim) = (self.claim.governed.system, &self.claim);
+        let place = Place {
+            site: &claim.site,
+            entry: &claim.entry,
+        };
+        self.content().is_none_or(|content| {
+            system
+                .check_content(place, &content.after, content.present.as_deref())
+                .is_ok()
+        })
+    }
+
+    /// Whether the gates in the file are not as they were.
+    pub fn moves_a_gate(&self) -> bool {
+        let gates = |state: Option<State>| {
+            let files = OneFile {
+                name: &self.claim.entry,
+                text: state.and_then(|state| self.text(&state)),
+            };
+            let runs = self.claim.governed.system.runs(&self.claim.site, &files);
+            let gates = runs.into_iter().flatten().flat_map(|run| run.gates);
+            gates
+                .map(|gate| (gate.name, gate.status))
+                .collect::<Vec<_>>()
+        };
+        let is_changed = self.change.before.is_some() && self.change.after.is_some();
+        is_changed && gates(self.change.before) != gates(self.change.after)
     }
 
     /// Whether the entry is one that a run needs, and not a stray or a temporary file.
@@ -129,14 +180,41 @@ impl<'a, 's> Judged<'a, 's> {
     }
 }
 
+/// Whether a directory gave way to a link.
+fn was_linked(change: &Change) -> bool {
+    let kind = |state: Option<State>| state.map(|state| state.kind);
+    (kind(change.before), kind(change.after)) == (Some(Kind::Dir), Some(Kind::Link))
+}
+
 /// What a file tool would have done.
 fn act(change: &Change) -> target::Act {
     let kind = change.after.or(change.before).map(|state| state.kind);
     match (change.act(), kind) {
+        _ if was_linked(change) => target::Act::MoveAway,
         (ChangeKind::Remove, Some(Kind::Dir)) => target::Act::RemoveTree,
         (ChangeKind::Remove, _) => target::Act::Remove,
         (_, Some(Kind::Dir)) => target::Act::MakeDir,
         (_, Some(Kind::Link)) => target::Act::Link,
         _ => target::Act::Write,
+    }
+}
+
+/// One file of a site, as it was at some time.
+struct OneFile<'a> {
+    name: &'a str,
+    text: Option<String>,
+}
+
+impl Files for OneFile<'_> {
+    fn read(&self, name: &str) -> Result<Option<String>, String> {
+        Ok(if name == self.name {
+            self.text.clone()
+        } else {
+            None
+        })
+    }
+
+    fn dirs(&self) -> Vec<String> {
+        Vec::new()
     }
 }

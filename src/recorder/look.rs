@@ -1,7 +1,7 @@
 //! One look: the state directories listed and compared with the index. Contents
 //! are read only of what is not as it was.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -13,7 +13,8 @@ use crate::base::disk::bounded_read;
 use crate::base::disk::list;
 use crate::base::disk::resolve::is_missing;
 use crate::base::warn;
-use crate::contract::table::{Classification, Writer};
+use crate::contract::ignored::is_ignored;
+use crate::contract::table::{Bucket, Classification, Writer};
 use crate::log::append::LogFile;
 use crate::project::entries::{self, Found};
 use crate::project::registry::Registry;
@@ -27,14 +28,35 @@ use crate::settings::model::Recording;
 /// was changed this short a time before a look is read again at the next.
 const RACY: Nanos = 20_000_000;
 
+/// The time of a file is that of the clock's last tick.
+const TICK: Nanos = RACY / 2;
+
+/// Some file systems know whole seconds only.
+const SECOND: Nanos = 1_000_000_000;
+
+/// By how much a time of a file may be too early.
+pub(super) fn grain(time: Nanos) -> Nanos {
+    if time % SECOND == 0 { SECOND } else { TICK }
+}
+
 /// A longer log of this program is known by its size alone: each line makes it another content.
 const MAX_LOG: u64 = 256 << 10;
 
 /// A site with more entries is not looked at.
-const MAX_ENTRIES: usize = 20_000;
+pub(super) const MAX_ENTRIES: usize = 20_000;
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// The sites, and the files beside them.
+    All,
+    /// The one path of a file tool.
+    Path(&'a str),
+}
 
 /// Where and when to look.
 pub struct Look<'a> {
+    pub scope: Scope<'a>,
     /// Those of the index as well.
     pub sites: &'a [Site<'a>],
     /// Single files beside the sites.
@@ -43,8 +65,11 @@ pub struct Look<'a> {
     pub logs: &'a [LogFile],
     pub registry: &'a Registry<'a>,
     pub now: Nanos,
-    /// When the look before this one was; 0 for the first.
+    /// When the look before this one began, in the file system's time; 0 for the first.
     pub last: Nanos,
+    /// The same at the latest: what this look finds happened since, and is no call's that had
+    /// ended before.
+    pub last_by: Nanos,
     /// In a site that was not known, what is younger is a change, and the rest is taken
     /// as given; `None` takes all as given.
     pub begun: Option<Nanos>,
@@ -64,6 +89,10 @@ impl Look<'_> {
             changes: Vec::new(),
             seen: HashSet::new(),
         };
+        if let Scope::Path(path) = self.scope {
+            work.one(Path::new(path));
+            return work.changes;
+        }
         for site in self.sites {
             let key = (site.governed.id().to_owned(), site.dir());
             let given = match (work.index.add_site(&key), self.begun) {
@@ -72,15 +101,22 @@ impl Look<'_> {
             };
             match work.site(site, given) {
                 Err(_) if is_gone(key.1.as_ref()) => work.index.forget_site(&key),
-                Err(error) => warn::warn(&format!("changes are not recorded: {error:#}")),
+                Err(error) => {
+                    warn::warn(&format!("changes are not recorded: {error:#}"));
+                    work.forget_half(key.1.as_ref());
+                    // When it is looked at again, what is there then is taken as given.
+                    work.index.forget_site(&key);
+                }
                 Ok(()) => {}
             }
         }
         for file in self.files {
             if let Ok(meta) = fs::symlink_metadata(file) {
-                let given = match is_first {
-                    true => ALL,
-                    false => NOTHING,
+                // That their directory was made is no news.
+                let given = if is_first || meta.is_dir() {
+                    ALL
+                } else {
+                    NOTHING
                 };
                 work.entry(file.as_os_str(), &meta, given);
             }
@@ -89,9 +125,9 @@ impl Look<'_> {
         work.changes
     }
 
-    fn keep(&self, bytes: Vec<u8>, contents: &mut Contents) -> BlobId {
+    fn keep(&self, bytes: Vec<u8>, former: Option<BlobId>, contents: &mut Contents) -> BlobId {
         match self.contents {
-            Recording::On => contents.add(bytes),
+            Recording::On => contents.add(bytes, former),
             Recording::Off => BlobId::of(&bytes),
         }
     }
@@ -113,13 +149,14 @@ struct Work<'l, 'i> {
 impl Work<'_, '_> {
     fn site(&mut self, site: &Site<'_>, given: Nanos) -> anyhow::Result<()> {
         let lock = site.governed.system.info().pid_lock;
-        let mut count = 0;
+        let count = Cell::new(0);
         let (look, work) = (self.look, RefCell::new(self));
         let mut is_known = |path: &Path, meta: &Metadata| {
             let mut work = work.borrow_mut();
             let is_known = !meta.is_dir() && work.index.get(path.as_os_str()).is_some();
             if is_known {
                 work.entry(path.as_os_str(), meta, given);
+                count.set(count.get() + 1);
             }
             is_known
         };
@@ -130,7 +167,10 @@ impl Work<'_, '_> {
             let is_free = matches!(found.standing, Classification::Free)
                 && system.near_miss(&found.name).is_none()
                 && system.free_writer(&found.name) == Writer::Anyone;
-            if !is_free && lock != Some(&found.name) {
+            // What editors, desktops and merges make is not an agent's.
+            let is_ignored = found.standing.bucket() == Some(Bucket::AdHoc)
+                && is_ignored(&found.name, &site.governed.contract, site.governed.edition);
+            if !is_free && !is_ignored && lock != Some(&found.name) {
                 let path = found.path.as_os_str();
                 // That a program has made its directory is no news.
                 let given = match found.standing {
@@ -139,13 +179,14 @@ impl Work<'_, '_> {
                 };
                 let mut work = work.borrow_mut();
                 work.entry(path, &found.meta, given);
-                count += 1;
+                let mut n_here = 1;
                 // One that is declared; what the contract does not go on with.
                 if matches!(found.standing, Classification::Directory(_)) && found.meta.is_dir() {
-                    count += work.below(&found.path, given);
+                    n_here += work.below(&found.path, given);
                 }
+                count.set(count.get() + n_here);
             }
-            if count > MAX_ENTRIES {
+            if count.get() > MAX_ENTRIES {
                 let dir = site.dir();
                 bail!("`{dir}` has more than {MAX_ENTRIES} entries");
             }
@@ -153,7 +194,35 @@ impl Work<'_, '_> {
         })
     }
 
-    /// All that lies below a directory; gives how much.
+    /// The one path of a file tool.
+    fn one(&mut self, path: &Path) {
+        let given = match self.look.begun {
+            Some(begun) => begun,
+            None if self.index.is_new() => ALL,
+            None => NOTHING,
+        };
+        let known = self.index.get(path.as_os_str()).copied();
+        match fs::symlink_metadata(path) {
+            Ok(meta) => self.entry(path.as_os_str(), &meta, given),
+            Err(error) if is_missing(&error) => {
+                if let Some(before) = known {
+                    self.index.set(path.as_os_str(), None);
+                    self.changed(path.as_os_str(), Some(before), None, None);
+                }
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Of a site that is too large, or cannot be listed, nothing is kept half.
+    fn forget_half(&mut self, dir: &Path) {
+        self.index.forget_below(&HashSet::from([dir.as_os_str()]));
+        self.changes
+            .retain(|change| !change.path().starts_with(dir));
+        self.seen.retain(|path| !Path::new(path).starts_with(dir));
+    }
+
+    /// All that is below a directory; gives how much.
     fn below(&mut self, dir: &Path, given: Nanos) -> usize {
         let (mut count, mut dirs) = (0, vec![dir.to_owned()]);
         while count <= MAX_ENTRIES
@@ -187,6 +256,7 @@ impl Work<'_, '_> {
         };
         state.blob = bytes.as_deref().map(BlobId::of);
         let is_same = match (log, before) {
+            (Some(log), _) if let Some(differs) = log.differs_anew() => !differs,
             (Some(log), Some(before)) => has_only_grown(log, &state, &before, bytes.as_deref()),
             (log, before) => {
                 log.is_some() || before.is_some_and(|before| state.holds_same(&before))
@@ -195,20 +265,32 @@ impl Work<'_, '_> {
         if (!is_same || log.is_some())
             && let Some(bytes) = bytes
         {
-            self.look.keep(bytes, self.contents);
+            let former = before.and_then(|before| before.blob);
+            self.look.keep(bytes, former, self.contents);
         }
         if before != Some(state) {
             self.index.set(path, Some(state));
         }
         let is_given = before.is_none() && ctime < given;
         if !is_same && !is_given {
-            let happened = (ctime > self.look.last).then_some(ctime);
+            // What came along with a directory, and a rename on some file systems, has the time
+            // that it had elsewhere.
+            let earliest = match before {
+                None => self.look.last,
+                Some(_) => self.look.last - SECOND,
+            };
+            let happened = (ctime > earliest).then_some(ctime);
             self.changed(path, before, Some(state), happened);
         }
     }
 
     fn is_unchanged(&self, state: &State, before: &State) -> bool {
-        let is_settled = before.ctime <= self.look.last.saturating_sub(RACY);
+        let racy = if before.ctime % SECOND == 0 {
+            SECOND + RACY
+        } else {
+            RACY
+        };
+        let is_settled = before.ctime <= self.look.last.saturating_sub(racy);
         state.has_stat_of(before) && (is_settled || before.blob.is_none())
     }
 
@@ -236,17 +318,42 @@ impl Work<'_, '_> {
         after: Option<State>,
         happened: Option<Nanos>,
     ) {
-        // The clock may have been put back since the last look.
-        let (last, now) = (self.look.last, self.look.now);
+        let latest = self.look.last.max(self.look.now);
+        let (lo, hi) = match (happened, after) {
+            // The time is that second's begin where the file system knows no finer one.
+            (Some(at), _) if at % SECOND == 0 => (at, at + SECOND),
+            (Some(at), _) => (at, at),
+            (None, Some(_)) => (self.look.last_by.min(latest), latest),
+            (None, None) => {
+                let removed = removed_by(path.as_ref(), self.look.last);
+                let latest = removed.unwrap_or(latest);
+                (self.look.last_by.min(latest), latest)
+            }
+        };
         self.changes.push(Change {
             path: path.to_owned(),
             before,
             after,
-            lo: happened.unwrap_or(last.min(now)),
-            hi: happened.unwrap_or(last.max(now)),
-            candidates: Vec::new(),
+            lo,
+            hi,
+            seen: self.look.now,
+            was_refused: false,
         });
     }
+}
+
+/// When the directory that held an entry, or one above it, was last written: the entry was
+/// removed by then.
+fn removed_by(path: &Path, last: Nanos) -> Option<Nanos> {
+    let mut above = path.ancestors().skip(1);
+    let meta = above.find_map(|dir| fs::symlink_metadata(dir).ok())?;
+    let written = crate::store::modified(&meta).timestamp_nanos_opt()?;
+    let written = if written % SECOND == 0 {
+        written + SECOND
+    } else {
+        written
+    };
+    (written > last).then_some(written)
 }
 
 /// The state of one entry; its content is read, and kept where there is a place for it.
@@ -254,7 +361,7 @@ pub fn state_of(path: &Path, contents: Option<&mut Contents>) -> Option<State> {
     let meta = fs::symlink_metadata(path).ok()?;
     let mut state = State::of(&meta);
     state.blob = content(path, &state).map(|bytes| match contents {
-        Some(contents) => contents.add(bytes),
+        Some(contents) => contents.add(bytes, None),
         None => BlobId::of(&bytes),
     });
     Some(state)
@@ -263,13 +370,14 @@ pub fn state_of(path: &Path, contents: Option<&mut Contents>) -> Option<State> {
 /// A log that grew, or that went on in a new file after the full one was moved away.
 fn has_only_grown(log: &LogFile, state: &State, before: &State, bytes: Option<&[u8]>) -> bool {
     if state.ino == before.ino {
-        let former = bytes.zip(before.blob);
-        let is_kept = |(bytes, blob): (&[u8], BlobId)| {
-            let start = usize::try_from(before.size).ok();
-            let start = start.and_then(|size| bytes.get(..size));
-            start.is_some_and(|start| BlobId::of(start) == blob)
-        };
-        return state.size >= before.size && former.is_none_or(is_kept);
+        return state.size >= before.size
+            && match (bytes, before.blob) {
+                (Some(bytes), Some(blob)) => usize::try_from(before.size)
+                    .ok()
+                    .and_then(|size| bytes.get(..size))
+                    .is_some_and(|start| BlobId::of(start) == blob),
+                _ => true,
+            };
     }
     let ino = |path: PathBuf| fs::symlink_metadata(path).map(|meta| State::of(&meta).ino);
     let mut generations = log.generations().into_iter();

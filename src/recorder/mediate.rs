@@ -1,4 +1,4 @@
-//! Around the calls: a look before and after, and what follows from what changed.
+//! The recorder at each event: what is noted of the calls, and when it looks.
 //!
 //! A recorder that cannot work changes no decision of the guard; it says so on stderr.
 
@@ -14,25 +14,27 @@ use crate::base::warn;
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
-use crate::recorder::changes::{self};
+use crate::recorder::agents;
+use crate::recorder::calls::{self, Call, Caller, OURSELVES, Progress, Work};
+use crate::recorder::changes;
 use crate::recorder::entry::Nanos;
-use crate::recorder::look::{self};
+use crate::recorder::findings::{self, Finding, Recipient};
+use crate::recorder::look::{self, Scope};
+use crate::recorder::pipeline::{self, Moment, Step};
 use crate::recorder::places::{self, Around};
-use crate::recorder::step::{Closing, Step};
-use crate::recorder::telling::{self, Finding, Hearer};
-use crate::recorder::windows::{self, CallText, Caller, Doing, MAX_AGE, Running, Window};
+use crate::recorder::records;
 use crate::settings::model::{Recording, Settings};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
-use crate::store::{make_own_folder, replace};
-
-/// The recorder's folder in the program's own.
-const DIR: &str = "recorder";
-
-/// Other hooks of the same event run before and after the tool.
-const AROUND_TOOL: Nanos = 100_000_000;
+use crate::store::replace;
 
 /// How long contents are kept that only the log of changes refers to.
 const KEPT: TimeDelta = TimeDelta::days(30);
+
+/// As long a call is taken to have run that has neither a note nor a time.
+const MAX_UNNOTED_MS: i64 = 60_000;
+
+/// Other hooks of the same event run before and after the tool.
+const AROUND_TOOL: Nanos = 100_000_000;
 
 /// The recorder around one event.
 pub struct Recorder<'w> {
@@ -46,7 +48,16 @@ pub struct Recorder<'w> {
 
 /// Where the recorder of a project keeps what it knows.
 pub fn dir(project: &Project) -> PathBuf {
-    project.logs().own_folder().join(DIR)
+    project.memory().to_owned()
+}
+
+/// Whether a file tool's call is noted before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallNote {
+    /// Its end moves a gate, if it was announced.
+    Always,
+    /// One that runs alone needs none.
+    BesideOthers,
 }
 
 impl<'w> Recorder<'w> {
@@ -76,133 +87,177 @@ impl<'w> Recorder<'w> {
         dir(self.project)
     }
 
-    /// Before a call that runs code. A project without a site and without our folder stays
-    /// untouched.
-    pub fn before(&self, caller: Caller, call: CallText) {
+    /// Before a call. A project without a site and without our folder stays untouched. What
+    /// a file tool is about to write is looked at too: what a person saved there is kept, and
+    /// what it writes is judged against that.
+    pub fn before(&self, caller: Caller, work: Work, note: CallNote) {
         if !self.is_concerned() {
             return;
         }
-        // No two calls of one actor that write run at once: one that is open was interrupted.
-        let (id, end) = (&caller.tool_use_id, self.nanos());
-        let is_over = |window: &Window| {
-            let is_earlier = window.is_waited_for() && window.caller.tool_use_id != *id;
-            let is_its_own = Hearer::of(&window.caller) == Hearer::of(&caller);
-            (is_earlier && is_its_own).then_some(Running::Dangling { end })
+        let scope = match &work {
+            Work::RunsCode(_) => Scope::All,
+            Work::Writes { path, .. } => Scope::Path(path),
         };
+        let clock = self.nanos();
+        let runs_code = matches!(work, Work::RunsCode(_));
         let step = Step {
-            closing: Closing::Those(&is_over),
-            hearer: Some(Hearer::of(&caller)),
-            windowless: None,
+            moment: Moment::BeforeCall,
+            scope,
+            progress: None,
+            begun: None,
+            unnoted: None,
             session: &caller.session,
         };
         warn_on_error(
             "could not look at the state directories before the call",
             &self.look_for(None, &step),
         );
+        // A call with the id of one that has ended is another one.
+        if let Some(call) = calls::find(&self.dir(), &caller.tool_use_id)
+            && !call.is_running()
+        {
+            warn_on_error("could not drop an old note", &call.forget(&self.dir()));
+        }
         // Also without a look: what is found later happened since.
-        self.open(caller, Doing::RunsCode(call));
+        if note == CallNote::Always || runs_code || !calls::running(&self.dir()).is_empty() {
+            let opened = Call::open(&self.dir(), caller.clone(), clock, work);
+            warn_on_error("could not note that the call runs", &opened);
+        }
     }
 
-    /// Notes that a call runs.
-    pub fn open(&self, caller: Caller, doing: Doing) {
-        let opened = Window::open(&self.dir(), caller, self.nanos(), doing);
-        warn_on_error("could not note that the call runs", &opened);
-    }
-
-    /// After a call: what it did is judged, and what concerns its caller is given.
-    /// `unannounced` is what a call without a window does: a file tool that ran by itself is
-    /// judged again, since another hook may have changed its input. `duration` is the tool's
-    /// own time in milliseconds, `task` the client's id for it where it goes on in the
-    /// background.
+    /// After a call: what it did is judged, and what concerns its caller is given. `work` is
+    /// what a call without a note can have done. `ran` is the tool's own time in milliseconds,
+    /// `task` the client's id for what goes on in the background.
     pub fn after(
         &self,
         caller: &Caller,
-        unannounced: Option<Doing>,
-        duration: Option<i64>,
+        work: Option<Work>,
+        ran: Option<i64>,
         task: Option<String>,
     ) -> Vec<Finding> {
-        let (dir, id) = (self.dir(), caller.tool_use_id.as_str());
-        let has_window = windows::is_open(&dir, id);
-        if !has_window && (unannounced.is_none() || !self.is_concerned()) {
-            return Vec::new();
-        }
-        let end = self.nanos();
-        let ran = duration.unwrap_or(0).clamp(0, MAX_AGE / 1_000_000) * 1_000_000;
-        let begun = end - ran - AROUND_TOOL;
-        let ended = Running::Ended { begun, end };
-        let state = match task {
-            Some(task) => Running::Background { task },
-            None => ended.clone(),
+        let progress = match task {
+            Some(task) => Progress::Background { task, ran },
+            None => Progress::Ended { ran },
         };
-        let is_write = matches!(unannounced, Some(Doing::Wrote { .. }));
-        let windowless = unannounced.filter(|_| duration.is_some() || is_write);
+        let noted = calls::find(&self.dir(), &caller.tool_use_id);
+        let has_note = noted.is_some();
+        let call = match (noted, work) {
+            (Some(call), _) => self.ended(call, progress),
+            (None, Some(work)) if self.is_concerned() => {
+                Some(self.without_note(caller, work, progress))
+            }
+            _ => None,
+        };
+        let Some(call) = call else {
+            return Vec::new();
+        };
+        let scope = match &call.work {
+            Work::Writes { path, .. } => Scope::Path(path),
+            Work::RunsCode(_) => Scope::All,
+        };
         let step = Step {
-            closing: Closing::Call(id, state.clone()),
-            hearer: (has_window || is_write).then(|| Hearer::of(caller)),
-            windowless: windowless.map(|doing| Window {
-                caller: caller.clone(),
-                start: if is_write { 0 } else { begun },
-                doing,
-                state: ended,
-                ends_now: false,
-            }),
+            moment: Moment::Later,
+            scope,
+            progress: None,
+            begun: Some(call.began()),
+            unnoted: (!has_note).then(|| call.clone()),
             session: &caller.session,
         };
-        let told = self.look_for(Some(&Hearer::of(caller)), &step);
-        if told.is_err() {
-            // The next look finds what it did, and who it was.
-            let marked = Window::mark(&dir, id, &state);
-            warn_on_error("could not note that the call is over", &marked);
-        }
+        let recipient = Recipient {
+            session: caller.session.clone(),
+            agent_id: caller.agent_id.clone(),
+        };
+        let found = self.look_for(Some(&recipient), &step);
         warn_on_error(
             "could not look at the state directories after the call",
-            &told,
+            &found,
         );
-        told.unwrap_or_default()
+        found.unwrap_or_default()
     }
 
-    /// At an event that tells which calls are over, or none: they are judged. Gives what
-    /// concerns the hearer, if that can be told now.
+    /// Notes the end of a call before the look: what a kill leaves is judged as this call's.
+    /// `None` where all of it is done. An end is sent twice where the hook is registered twice;
+    /// a kill, or a full disk, may have kept the first from looking.
+    fn ended(&self, mut call: Call, progress: Progress) -> Option<Call> {
+        if let Progress::Ended { .. } = call.progress {
+            let has_looked = pipeline::has_looked_since(&self.dir(), call.noted);
+            return (!has_looked).then_some(call);
+        }
+        let marked = call.note(&self.dir(), progress);
+        warn_on_error("could not note that the call is over", &marked);
+        Some(call)
+    }
+
+    /// A call whose note is missing may have begun as long ago as its tool ran.
+    fn without_note(&self, caller: &Caller, work: Work, progress: Progress) -> Call {
+        let ran = match &progress {
+            Progress::Background { ran, .. } | Progress::Ended { ran } => *ran,
+            _ => None,
+        };
+        let clock = self.nanos();
+        let nanos = ran.unwrap_or(MAX_UNNOTED_MS).max(0) * 1_000_000;
+        Call {
+            caller: caller.clone(),
+            opened: clock - nanos - AROUND_TOOL,
+            skew: 0,
+            work,
+            progress,
+            noted: clock,
+        }
+    }
+
+    /// At an event that says which calls are over, or none: they are judged. Gives what
+    /// concerns the recipient, if it can be sent something now.
     pub fn close(
         &self,
-        hearer: &Hearer,
+        moment: Moment,
+        recipient: &Recipient,
         can_tell: bool,
-        is_over: &dyn Fn(&Window) -> Option<Running>,
+        progress: &dyn Fn(&Call) -> Option<Progress>,
     ) -> Vec<Finding> {
         if !self.dir().is_dir() {
             return Vec::new();
         }
         let step = Step {
-            closing: Closing::Those(is_over),
-            hearer: Some(hearer.clone()),
-            windowless: None,
-            session: &hearer.session,
+            moment,
+            scope: Scope::All,
+            progress: Some(progress),
+            begun: None,
+            unnoted: None,
+            session: &recipient.session,
         };
-        let told = self.look_for(Some(hearer).filter(|_| can_tell), &step);
-        warn_on_error("could not look at the state directories", &told);
-        told.unwrap_or_default()
+        let found = self.look_for(can_tell.then_some(recipient), &step);
+        warn_on_error("could not look at the state directories", &found);
+        found.unwrap_or_default()
     }
 
-    /// Readdresses what is still to be told.
-    pub fn pass_on(&self, to: &dyn Fn(&Hearer) -> Option<Hearer>) {
+    /// Sends what is undelivered to another recipient.
+    pub fn pass_on(&self, to: &dyn Fn(&Recipient) -> Option<Recipient>) {
         if self.dir().is_dir() {
-            let passed = self.locked(|locked| telling::pass_on(locked, to));
-            warn_on_error("could not note what is still to be told", &passed);
+            let passed = self.locked(|locked| findings::pass_on(locked, to));
+            warn_on_error("could not note what is still to be reported", &passed);
         }
     }
 
-    /// Keeps the recorder's folder small and whole: contents that nothing refers to go,
-    /// those that should be there and are not come, and what was undone long ago goes.
+    /// Notes what is known of an agent, for the day the user interrupts.
+    pub fn note_agent(&self, note: &agents::Note) {
+        if self.dir().is_dir() {
+            let noted = agents::note(&self.dir(), note);
+            warn_on_error("could not note an agent", &noted);
+        }
+    }
+
+    /// Keeps the memory small and whole: contents that nothing refers to go, those that should
+    /// be there and are not come, and what was undone long ago goes.
     pub fn tidy(&self) {
         if !self.dir().is_dir() {
             return;
         }
         let tidied = self.locked(|locked| {
-            let mut known = self.known(locked)?;
+            let mut known = pipeline::known(self, locked)?;
             for (path, state) in known.index.entries() {
-                let is_kept = state
-                    .blob
-                    .is_none_or(|blob| known.contents.get(blob).is_some());
+                let blob = state.blob;
+                let is_kept = blob.is_none_or(|blob| known.contents.get(blob).is_some());
                 if !is_kept && self.settings.recorder == Recording::On {
                     look::state_of(Path::new(path), Some(&mut known.contents));
                 }
@@ -211,95 +266,132 @@ impl<'w> Recorder<'w> {
             let oldest = clock::millis(self.now - KEPT);
             let mut changes = Vec::new();
             changes::each(locked.dir(), &mut |change| changes.push(change));
-            let changes = changes.iter().rev();
-            let changes = changes.take_while(|change| change.ts >= oldest);
+            let recent = changes
+                .iter()
+                .rev()
+                .take_while(|change| change.ts >= oldest);
             wanted.extend(
-                changes
+                recent
                     .flat_map(|change| [change.before, change.after])
                     .flatten(),
             );
             known.contents.tidy(locked, &wanted)?;
-            self.note_unreadable(&known.contents);
+            records::note_unkept(self, &known.contents);
+            agents::tidy(locked, self.now)?;
             let mut sites = places::around(self.project, self.registry, &self.around);
             places::add_known(&mut sites, &known.index, self.project, self.registry);
-            let mut rings = sites
-                .iter()
-                .map(|site| site.ring(self.project, self.settings.archive_runs));
-            rings.try_for_each(|ring| ring.drop_undone(locked, self.now))
+            sites.iter().try_for_each(|site| {
+                site.ring(self.project, self.settings.archive_runs)
+                    .drop_undone(locked, self.now)
+            })
         });
-        warn_on_error("could not tidy the recorder's folder", &tidied);
+        warn_on_error("could not tidy the recorder's memory", &tidied);
     }
 
-    /// Looks, and gives what a hearer is to be told; the rest is kept for the others.
-    fn look_for(&self, hearer: Option<&Hearer>, step: &Step<'_>) -> io::Result<Vec<Finding>> {
+    /// Looks, and gives what is reported to a recipient; the rest is kept for the others.
+    fn look_for(&self, recipient: Option<&Recipient>, step: &Step<'_>) -> io::Result<Vec<Finding>> {
         self.locked(|locked| {
-            let findings = self.step(locked, step)?;
+            let found = pipeline::run(self, locked, step)?;
             let (now, later): (Vec<_>, Vec<_>) =
-                findings.into_iter().partition(|(to, _)| Some(to) == hearer);
-            let mut mine = hearer.map_or(Ok(Vec::new()), |hearer| telling::take(locked, hearer))?;
+                found.into_iter().partition(|(to, _)| Some(to) == recipient);
+            let mut mine = match recipient {
+                Some(recipient) => findings::take(locked, recipient)?,
+                None => Vec::new(),
+            };
             mine.extend(now.into_iter().map(|(_, finding)| finding));
-            telling::keep(locked, later)?;
+            findings::keep(locked, later)?;
+            mine.retain(Finding::is_due);
             Ok(mine)
         })
     }
 
-    /// Runs what this program itself writes, once, so that nobody is accused of it.
-    pub fn own_writes<T>(&self, tool: &str, wait: Duration, write: &mut dyn FnMut() -> T) -> T {
+    /// Runs what this program itself writes, once, so that no call is accused of it. `by` is who
+    /// has it written: [`Caller::ourselves`], or the agent whose call runs a verb.
+    pub fn own_writes<T>(&self, by: &Caller, wait: Duration, write: &mut dyn FnMut() -> T) -> T {
         let (dir, mut written) = (self.dir(), None);
         let has_looked = dir.is_dir();
         let begins = !has_looked && !self.is_concerned();
         if has_looked {
             let noted = with_lock(&dir, wait, |locked| {
                 let step = Step {
-                    closing: Closing::Nothing,
-                    hearer: Some(Hearer::default()),
-                    windowless: None,
+                    moment: Moment::BeforeCall,
+                    scope: Scope::All,
+                    progress: None,
+                    begun: None,
+                    unnoted: None,
                     session: "",
                 };
-                let findings = self.step(locked, &step)?;
-                telling::keep(locked, findings)?;
+                let found = pipeline::run(self, locked, &step)?;
+                findings::keep(locked, found)?;
                 written = Some(write());
-                self.note_own(locked, tool)
+                pipeline::note_own(self, locked, by)
             });
             warn_on_error("could not record a change of its own", &noted);
         }
-        let written = written.unwrap_or_else(write);
+        let written = match written {
+            Some(written) => written,
+            // A look that is busy finds what is written here: it is a call like any other then.
+            None if has_looked => self.noted_as_own(&by.tool, write),
+            None => write(),
+        };
         if begins && self.is_concerned() {
             // There was no state before: all of it is its own.
-            let noted = self.locked(|locked| self.note_own(locked, tool));
+            let noted = self.locked(|locked| pipeline::note_own(self, locked, by));
             warn_on_error("could not record a change of its own", &noted);
         }
         written
     }
 
-    fn note_own(&self, locked: &Locked<'_>, tool: &str) -> io::Result<()> {
-        let mut known = self.known(locked)?;
-        // A site that the look before did not know is of its making.
-        for change in self.look(&mut known, Some(Nanos::MIN)) {
-            let mut record = self.change_record(&change, None);
-            record.actor = Some("statewarden".to_owned());
-            record.tool = Some(tool.to_owned());
-            self.append_change(locked, &record)?;
+    fn noted_as_own<T>(&self, tool: &str, write: &mut dyn FnMut() -> T) -> T {
+        let dir = self.dir();
+        let caller = Caller {
+            tool_use_id: format!("own-{}", std::process::id()),
+            ..Caller::ourselves(tool)
+        };
+        let work = Work::RunsCode(calls::CallText {
+            programs: vec![OURSELVES.to_owned()],
+            ..calls::CallText::default()
+        });
+        let id = caller.tool_use_id.clone();
+        let opened = Call::open(&dir, caller, self.nanos(), work);
+        warn_on_error("could not note a change of its own", &opened);
+        let written = write();
+        if let Some(mut call) = calls::find(&dir, &id) {
+            let noted = call.note(&dir, Progress::Ended { ran: None });
+            warn_on_error("could not note a change of its own", &noted);
         }
-        self.keep(&mut known, locked);
-        known.index.commit(locked)
+        written
     }
 
     /// Whether there is anything to look after here.
     fn is_concerned(&self) -> bool {
-        self.project.logs().own_folder().is_dir()
+        self.dir().is_dir()
+            || self.project.own_folder().is_dir()
             || !places::around(self.project, self.registry, &self.around).is_empty()
     }
 
-    /// Makes the recorder's folder, so that the next look is the first.
+    /// When the last session before this event began, by the last bytes of our own log.
+    pub(super) fn last_heartbeat(&self, max_bytes: u64) -> Option<Nanos> {
+        let (mut last, now) = (None, clock::millis(self.now));
+        let events = self.project.logs().events();
+        events.each(max_bytes, &mut |record: serde_json::Value| {
+            let ts = record["ts"].as_str().filter(|ts| *ts < now.as_str());
+            if record["decision"] == "heartbeat" {
+                last = ts.and_then(clock::parse).or(last);
+            }
+        });
+        last?.timestamp_nanos_opt()
+    }
+
+    /// Makes the memory's folder, so that the next look is the first.
     pub fn set_up(&self) {
-        warn_on_error("could not make the recorder's folder", &self.make_dir());
+        warn_on_error("could not make the recorder's memory", &self.make_dir());
     }
 
     fn make_dir(&self) -> io::Result<PathBuf> {
         let dir = self.dir();
         if !dir.is_dir() {
-            make_own_folder(self.project.logs().own_folder())?;
+            replace::make_dir(dir.parent().unwrap_or(&dir))?;
             replace::make_private_dir(&dir)?;
         }
         Ok(dir)

@@ -1,8 +1,10 @@
 //! Where to look: the state directories around an event and those that are known,
 //! and this program's and Claude Code's files beside them.
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use crate::base::disk::list;
 use crate::base::env::Env;
 use crate::base::path;
 use crate::guard::claims;
@@ -11,6 +13,8 @@ use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::project::sites::{self, Site};
 use crate::recorder::index::Index;
+use crate::store::WIRED;
+use crate::store::replace::is_temp_name;
 use crate::systems::{devt, own, system};
 
 /// The most directories and the most sites that a command's text adds.
@@ -38,10 +42,14 @@ pub fn around<'c>(
     event: &Around<'_>,
 ) -> Vec<Site<'c>> {
     let at = |word: &str| path::join(event.cwd, word, event.home);
-    let dirs = words(event.text).zip(words(event.text).skip(1));
-    let dirs = dirs.filter(|(before, _)| CHANGES_DIR.contains(before));
-    let dirs = dirs.map(|(_, dir)| at(dir)).take(MAX_NAMED);
-    let dirs: Vec<String> = std::iter::once(event.cwd.to_owned()).chain(dirs).collect();
+    let mut dirs = vec![event.cwd.to_owned()];
+    dirs.extend(
+        words(event.text)
+            .zip(words(event.text).skip(1))
+            .filter(|(before, _)| CHANGES_DIR.contains(before))
+            .map(|(_, dir)| at(dir))
+            .take(MAX_NAMED),
+    );
     let mut sites = sites::around(project, registry, &dirs);
     let names_one = system::are_named_in(event.text);
     let named = words(event.text).filter(|word| names_one && system::are_named_in(word));
@@ -59,9 +67,9 @@ pub fn add_known<'c>(
     project: &Project,
     registry: &'c Registry<'c>,
 ) {
+    let there: HashSet<_> = sites.iter().map(Site::key).collect();
     for (system, dir) in index.sites() {
-        let is_there = |site: &Site<'_>| site.governed.id() == system && site.dir() == *dir;
-        if sites.iter().any(is_there) {
+        if there.contains(&(system.as_str(), dir.clone())) {
             continue;
         }
         let governed = registry.get(system).into_iter();
@@ -77,38 +85,72 @@ pub fn add_known<'c>(
     }
 }
 
+/// Adds the sites of the files that the index knows: a file tool's is looked at alone.
+pub fn add_of_entries<'c>(
+    sites: &mut Vec<Site<'c>>,
+    index: &Index,
+    project: &Project,
+    registry: &'c Registry<'c>,
+) {
+    let known: HashSet<PathBuf> = sites.iter().map(|site| site.dir().into()).collect();
+    let dirs = index.entries().keys().filter_map(|file| {
+        let dir = Path::new(file).parent()?;
+        let is_new = !dir.ancestors().any(|above| known.contains(above));
+        is_new.then_some(dir)
+    });
+    for dir in dirs.collect::<BTreeSet<_>>() {
+        let any_file = path::from_os(&dir.join("x"));
+        add(sites, claims::site_of(&any_file, project, registry));
+    }
+}
+
 fn add<'c>(sites: &mut Vec<Site<'c>>, site: Option<Site<'c>>) {
-    let site = site.filter(|site| site.governed.id() != own::ID);
-    if let Some(site) = site.filter(|site| Path::new(&site.dir()).is_dir()) {
+    if let Some(site) = site
+        && site.governed.id() != own::ID
+        && Path::new(&site.dir()).is_dir()
+    {
         sites::add_new(sites, site);
     }
 }
 
-/// The words of a command, roughly: what stands between blanks, quotes and operators.
+/// The words of a command, roughly: what is between blanks, quotes and operators.
 fn words(command: &str) -> impl Iterator<Item = &str> {
-    let is_between = |c: char| c.is_whitespace() || "'\"`;|&<>(){}[]$=,".contains(c);
-    command.split(is_between).filter(|word| !word.is_empty())
+    command
+        .split(|c: char| c.is_whitespace() || "'\"`;|&<>(){}[]$=,".contains(c))
+        .filter(|word| !word.is_empty())
 }
 
-/// The settings and logs of this program, and the project's settings of Claude Code.
+/// The settings and logs of this program with the mark that its hooks were there, and the project's
+/// settings of Claude Code, with the directory that holds them: it may be renamed and linked back.
 pub fn own_files(project: &Project, env: &Env) -> Vec<PathBuf> {
     let settings = project
         .settings_files(env)
         .into_iter()
-        .map(|(_, path)| path);
-    let settings = settings.chain(project.client_settings());
-    let logs = logs_of(project).map(|log| log.path());
-    settings.map(PathBuf::from).chain(logs).collect()
+        .map(|(_, path)| path)
+        .chain(project.client_settings());
+    let logs = project.logs().all().map(|log| log.path());
+    let gates = project.own_folder().join("gates");
+    let gates = list::readable(&gates)
+        .filter(|entry| !is_temp_name(&entry.name.to_string_lossy()))
+        .map(|entry| gates.join(entry.name));
+    let held_by = project.own_folder().parent().map(Path::to_owned);
+    let mark = project.own_folder().join(WIRED);
+    settings
+        .map(PathBuf::from)
+        .chain(held_by)
+        .chain([mark])
+        .chain(logs)
+        .chain(gates.collect::<Vec<_>>())
+        .collect()
 }
 
 /// The logs that every process of this program appends to, those in sites as well.
 pub fn own_logs(project: &Project, sites: &[Site<'_>]) -> Vec<LogFile> {
-    let devt = sites.iter().filter(|site| site.governed.id() == devt::ID);
-    let devt = devt.map(|site| Logs::devt(site.dir().as_ref()));
-    logs_of(project).into_iter().chain(devt).collect()
-}
-
-fn logs_of(project: &Project) -> [LogFile; 3] {
-    let logs = project.logs();
-    [logs.denies(), logs.events(), logs.gates()]
+    let mut logs: Vec<LogFile> = project.logs().all().into_iter().collect();
+    for site in sites {
+        if site.governed.id() == devt::ID {
+            logs.push(Logs::devt(site.dir().as_ref()));
+        }
+    }
+    logs
 }

@@ -1,204 +1,256 @@
-//! Carries decisions out, and records what became of each change.
+//! What is recorded: each change in `changes.jsonl`, and what is against the rules in
+//! `events.jsonl`.
 
-use std::collections::BTreeSet;
 use std::io;
 
 use serde_json::Value;
 
 use crate::base::clock;
+use crate::guard::excerpt::Excerpts;
 use crate::log::append::LogFile;
 use crate::log::record::{self, LogLine, Record, What};
-use crate::log::redact;
+use crate::recorder::calls::{Call, Caller, Work};
 use crate::recorder::changes::{self, ChangeRecord, Outcome};
+use crate::recorder::contents::Contents;
+use crate::recorder::decide::Decision;
 use crate::recorder::entry::{Change, State};
+use crate::recorder::findings::{Done, Finding, Findings, MadeBy, Recipient};
 use crate::recorder::mediate::{Recorder, warn_on_error};
-use crate::recorder::plan::{Plan, Planner, finding, hearers};
-use crate::recorder::step::{Known, Step};
-use crate::recorder::telling::{Done, Finding, Findings};
-use crate::recorder::undo::Refused;
-use crate::recorder::windows::{Caller, Doing, Window};
+use crate::recorder::pipeline::Step;
 use crate::store::lock::{IN_HOOK, Locked};
+use crate::store::make_own_folder;
 
 /// How much of the log is read for a warning of the call that has just ended, in bytes.
 const RECENT: u64 = 64 << 10;
 
-impl Recorder<'_> {
-    /// Decides about changes and carries it out; those that wait stay for a later look.
-    pub(super) fn carry_out(
-        &self,
-        locked: &Locked<'_>,
-        step: &Step<'_>,
-        known: &mut Known,
-        windows: &[Window],
-        mut waiting: Vec<Change>,
-        ripe: &[Change],
-    ) -> io::Result<Findings> {
-        let planner = Planner::new(self, &known.contents, windows, ripe);
-        let plans = planner.plan(&known.index);
-        if plans.iter().any(Plan::acts) {
-            // What a kill leaves undone is found in the index again.
-            known.index.set_pending([&waiting, ripe].concat());
-            known.index.commit(locked)?;
+/// Records a change that was decided about; gives its id.
+pub(super) fn change(
+    recorder: &Recorder<'_>,
+    locked: &Locked<'_>,
+    decision: &Decision<'_, '_>,
+    outcome: Outcome,
+) -> io::Result<String> {
+    let by = decision.by().map(|call| &call.caller);
+    let mut record = change_record(recorder, decision.change, by);
+    record.decision = outcome;
+    record.certain = decision.attribution.certain;
+    if let Some(denial) = &decision.denial
+        && outcome != Outcome::Allowed
+    {
+        record.code = Some(denial.code.as_str().to_owned());
+    }
+    append_change(recorder, locked, &record)?;
+    Ok(record.id)
+}
+
+/// Records what this program wrote itself.
+pub(super) fn own_change(
+    recorder: &Recorder<'_>,
+    locked: &Locked<'_>,
+    change: &Change,
+    by: &Caller,
+) -> io::Result<()> {
+    let record = ChangeRecord {
+        certain: true,
+        ..change_record(recorder, change, Some(by))
+    };
+    append_change(recorder, locked, &record)
+}
+
+fn change_record(recorder: &Recorder<'_>, change: &Change, by: Option<&Caller>) -> ChangeRecord {
+    // What this program writes by itself is of no call.
+    let text = |of: fn(&Caller) -> &String| by.map(of).filter(|text| !text.is_empty()).cloned();
+    ChangeRecord {
+        v: 1,
+        id: record::id(recorder.now),
+        ts: clock::millis(recorder.now),
+        path: crate::base::path::from_os(change.path()),
+        act: change.act(),
+        actor: text(|by| &by.actor),
+        tool: text(|by| &by.tool),
+        tool_use_id: text(|by| &by.tool_use_id),
+        session_id: text(|by| &by.session),
+        agent_id: text(|by| &by.agent_id),
+        before: change.before.and_then(|before| before.blob),
+        after: change.after.and_then(|after| after.blob),
+        size: change.after.map(|after| after.size),
+        decision: Outcome::Allowed,
+        certain: false,
+        code: None,
+    }
+}
+
+fn append_change(
+    recorder: &Recorder<'_>,
+    locked: &Locked<'_>,
+    record: &ChangeRecord,
+) -> io::Result<()> {
+    changes::log(locked.dir()).append_locked(
+        locked,
+        &record.to_line(),
+        recorder.settings.log_max_bytes,
+        &record.ts,
+    )
+}
+
+/// A trial warns before a call of what it then does: once is enough.
+pub(super) fn was_warned_of(
+    recorder: &Recorder<'_>,
+    decision: &Decision<'_, '_>,
+    finding: &Finding,
+) -> bool {
+    let (Some(denial), Some(call)) = (&decision.denial, decision.by()) else {
+        return false;
+    };
+    let is_it =
+        |told: &Value| told["file_path"] == denial.path && told["rule"] == denial.code.as_str();
+    let mut was_warned = false;
+    if !finding.is_enforced {
+        recorder
+            .project
+            .logs()
+            .events()
+            .each(RECENT, &mut |record: Value| {
+                let is_call = record["decision"] == "warn"
+                    && record["session_id"] == call.caller.session
+                    && record["tool_use_id"] == call.caller.tool_use_id;
+                let mut also = record["also"].as_array().into_iter().flatten();
+                was_warned |= is_call && (is_it(&record) || also.any(is_it));
+            });
+    }
+    was_warned
+}
+
+fn excerpts<'r>(recorder: &'r Recorder<'_>) -> Excerpts<'r> {
+    Excerpts {
+        project: recorder.project,
+        registry: recorder.registry,
+        cwd: &recorder.project.main.dir,
+        home: recorder.env.home.as_deref(),
+    }
+}
+
+pub(super) fn log_finding(
+    recorder: &Recorder<'_>,
+    decision: &Decision<'_, '_>,
+    finding: &Finding,
+    change_id: &str,
+) {
+    let Some(denial) = &decision.denial else {
+        return;
+    };
+    let what = if finding.was_undone() {
+        What::Undone
+    } else {
+        What::Detected
+    };
+    let reason = format!("{} (change {change_id})", finding.to_item());
+    let mut record = Record::new(what, &reason, None, recorder.now);
+    record.set_denial(denial);
+    if let Some(Call { caller, work, .. }) = decision.by() {
+        if let Work::RunsCode(call) = work {
+            record.command_excerpt = Some(excerpts(recorder).of_command(&call.text));
         }
-        let (mut findings, mut gone) = (Vec::new(), BTreeSet::new());
-        for plan in &plans {
-            if gone.contains(&plan.change.path) {
-                self.record(locked, plan, Outcome::Undone)?;
-                continue;
-            }
-            let done = match plan.acts() {
-                true => planner.take_back(plan, &mut known.index, step.session),
-                false => Ok(Done::Left(None)),
-            };
-            // A later look may still take it back.
-            if let Err(Refused::Touched) = &done {
-                waiting.push(plan.change.clone());
-                continue;
-            }
-            if let Ok(Done::MovedTo(_) | Done::RenamedTo(_)) = &done {
-                gone.insert(plan.change.path.clone());
-                gone.extend(plan.former_path());
-            }
-            let finding = finding(plan, done).filter(|_| !self.is_silent(plan, step));
-            let outcome = match &finding {
-                None => Outcome::Allowed,
-                Some(finding) if finding.was_undone() => Outcome::Undone,
-                Some(_) => Outcome::Detected,
-            };
-            let id = self.record(locked, plan, outcome)?;
-            let Some(mut finding) = finding else {
-                continue;
-            };
-            let before = plan.change.before.as_ref().and_then(|before| before.blob);
-            let is_kept = before.is_some_and(|blob| known.contents.get(blob).is_some());
-            finding.restorable_at = (is_kept && !finding.was_undone()).then(|| id.clone());
-            if self.was_warned_of(plan, &finding) {
-                continue;
-            }
-            self.log_finding(plan, &finding, &id);
-            let caller = step.hearer.clone().unwrap_or_default();
-            let to = hearers(plan, &finding, &caller);
-            findings.extend(to.into_iter().map(|to| (to, finding.clone())));
+        record.tool = Some(caller.tool.clone());
+        record.session_id = Some(caller.session.clone());
+        record.tool_use_id = Some(caller.tool_use_id.clone());
+        let agent = Some(caller).filter(|caller| !caller.agent_id.is_empty());
+        record.agent_id = agent.map(|caller| caller.agent_id.clone());
+        record.agent_type = agent.map(|caller| caller.actor.clone());
+    }
+    let blob = |state: Option<State>| Some(state?.blob?.to_string());
+    record.before = blob(decision.change.before);
+    record.after = blob(decision.change.after);
+    record.certain = Some(decision.attribution.certain);
+    log(recorder, &record);
+}
+
+/// Something kept cannot be read any more, or there was no room for something new.
+pub(super) fn note_unkept(recorder: &Recorder<'_>, contents: &Contents) {
+    if contents.was_unreadable {
+        log_fault(
+            recorder,
+            "kept contents of state files cannot be read; what is there now is kept anew, and former contents are lost",
+        );
+    }
+    if contents.left_out > 0 {
+        let what = format!(
+            "there was no room to keep {} of the new contents of state files; they cannot be restored",
+            contents.left_out
+        );
+        log_fault(recorder, &what);
+    }
+}
+
+/// The call was not noted when it began, although the project was known then.
+pub(super) fn note_missing(recorder: &Recorder<'_>, call: &Call) {
+    let Call { caller, .. } = call;
+    let what = format!(
+        "the note of call {} of {} is missing: only names are judged of what it left",
+        caller.tool_use_id, caller.actor
+    );
+    log_fault(recorder, &what);
+}
+
+/// What became of the memory without this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    Gone,
+    Older,
+}
+
+/// What was remembered of the state directories is gone, or an old copy of it is in its place.
+pub(super) fn memory_lost(recorder: &Recorder<'_>, loss: Loss, step: &Step<'_>) -> Findings {
+    let memory = recorder.dir();
+    let why = match loss {
+        Loss::Gone => {
+            "what statewarden remembered of the state directories is gone: changes before now \
+             are not known, and former contents cannot be restored"
         }
-        known.index.set_pending(waiting);
-        known.index.commit(locked)?;
-        Ok(findings)
-    }
-
-    /// What came while no call ran is not told where a call ran that nobody announced.
-    pub(super) fn is_silent(&self, plan: &Plan<'_, '_>, step: &Step<'_>) -> bool {
-        plan.candidates.is_empty() && step.hearer.is_none()
-    }
-
-    /// A trial warns before a call of what it then does: once is enough.
-    fn was_warned_of(&self, plan: &Plan<'_, '_>, finding: &Finding) -> bool {
-        let (Some(denial), Some(window)) = (&plan.denial, plan.by()) else {
-            return false;
-        };
-        let is_it =
-            |told: &Value| told["file_path"] == denial.path && told["rule"] == denial.code.as_str();
-        let mut was_warned = false;
-        let mut look_at = |record: Value| {
-            let is_call = record["decision"] == "warn"
-                && record["session_id"] == window.caller.session
-                && record["tool_use_id"] == window.caller.tool_use_id;
-            let mut also = record["also"].as_array().into_iter().flatten();
-            was_warned |= is_call && (is_it(&record) || also.any(is_it));
-        };
-        if !finding.is_enforced {
-            self.project.logs().events().each(RECENT, &mut look_at);
+        Loss::Older => {
+            "what statewarden remembers of the state directories is older than its own log: an \
+             earlier copy was put in its place, and what changed since is not known"
         }
-        was_warned
-    }
+    };
+    let mut record = Record::new(What::Detected, why, None, recorder.now);
+    record.file_path = Some(crate::base::path::from_os(&memory));
+    record.system = Some(crate::systems::own::ID.to_owned());
+    log(recorder, &record);
+    let finding = Finding {
+        path: crate::base::path::from_os(&memory),
+        code: crate::contract::denial::DenyCode::ProtectedFile
+            .as_str()
+            .to_owned(),
+        why: why.to_owned(),
+        instead: None,
+        done: Done::Left(None),
+        restorable_at: None,
+        made_by: match step.unnoted {
+            Some(_) => MadeBy::OneOfSeveral,
+            None => MadeBy::NoCall,
+        },
+        is_enforced: true,
+        present: None,
+    };
+    vec![(Recipient::main_of(step.session), finding)]
+}
 
-    pub(super) fn record(
-        &self,
-        locked: &Locked<'_>,
-        plan: &Plan<'_, '_>,
-        decision: Outcome,
-    ) -> io::Result<String> {
-        let mut record = self.change_record(plan.change, plan.by());
-        record.decision = decision;
-        record.certain = plan.decision.certain;
-        let denial = plan
-            .denial
-            .as_ref()
-            .filter(|_| decision != Outcome::Allowed);
-        record.code = denial.map(|denial| denial.code.as_str().to_owned());
-        self.append_change(locked, &record)?;
-        Ok(record.id)
-    }
+pub(super) fn log_fault(recorder: &Recorder<'_>, what: &str) {
+    log(
+        recorder,
+        &Record::new(What::Fault, what, None, recorder.now),
+    );
+}
 
-    pub(super) fn change_record(&self, change: &Change, by: Option<&Window>) -> ChangeRecord {
-        let caller = by.map(|window| &window.caller);
-        let text = |text: &dyn Fn(&Caller) -> &String| caller.map(|caller| text(caller).clone());
-        ChangeRecord {
-            v: 1,
-            id: record::id(self.now),
-            ts: clock::millis(self.now),
-            path: crate::base::path::from_os(change.path()),
-            act: change.act(),
-            actor: text(&|caller| &caller.actor),
-            tool: text(&|caller| &caller.tool),
-            tool_use_id: text(&|caller| &caller.tool_use_id),
-            session_id: text(&|caller| &caller.session),
-            agent_id: text(&|caller| &caller.agent_id).filter(|id| !id.is_empty()),
-            before: change.before.and_then(|before| before.blob),
-            after: change.after.and_then(|after| after.blob),
-            size: change.after.map(|after| after.size),
-            decision: Outcome::Allowed,
-            certain: true,
-            code: None,
-        }
-    }
-
-    pub(super) fn append_change(
-        &self,
-        locked: &Locked<'_>,
-        record: &ChangeRecord,
-    ) -> io::Result<()> {
-        let log = changes::log(locked.dir());
-        log.append_locked(
-            locked,
+fn log(recorder: &Recorder<'_>, record: &Record) {
+    let log: LogFile = recorder.project.logs().events();
+    let appended = make_own_folder(&log.dir).and_then(|()| {
+        log.append(
             &record.to_line(),
-            self.settings.log_max_bytes,
+            recorder.settings.log_max_bytes,
             &record.ts,
+            IN_HOOK,
         )
-    }
-
-    pub(super) fn log_finding(&self, plan: &Plan<'_, '_>, finding: &Finding, change_id: &str) {
-        let Some(denial) = &plan.denial else {
-            return;
-        };
-        let what = match finding.was_undone() {
-            true => What::Undone,
-            false => What::Detected,
-        };
-        let reason = format!("{} (change {change_id})", finding.to_item());
-        let mut record = Record::new(what, &reason, None, self.now);
-        record.set_denial(denial);
-        if let Some(Window { caller, doing, .. }) = plan.by() {
-            if let Doing::RunsCode(call) = doing {
-                record.command_excerpt = Some(redact::excerpt(&call.text));
-            }
-            record.tool = Some(caller.tool.clone());
-            record.session_id = Some(caller.session.clone());
-            record.tool_use_id = Some(caller.tool_use_id.clone());
-            let agent = Some(caller).filter(|caller| !caller.agent_id.is_empty());
-            record.agent_id = agent.map(|caller| caller.agent_id.clone());
-            record.agent_type = agent.map(|caller| caller.actor.clone());
-        }
-        let blob = |state: Option<State>| Some(state?.blob?.to_string());
-        record.before = blob(plan.change.before);
-        record.after = blob(plan.change.after);
-        record.certain = Some(plan.decision.certain);
-        self.log(&record);
-    }
-
-    pub(super) fn log(&self, record: &Record) {
-        let log: LogFile = self.project.logs().events();
-        let line = record.to_line();
-        let appended = log.append(&line, self.settings.log_max_bytes, &record.ts, IN_HOOK);
-        warn_on_error("could not write `events.jsonl`", &appended);
-    }
+    });
+    warn_on_error("could not write `events.jsonl`", &appended);
 }

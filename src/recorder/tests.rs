@@ -2,222 +2,15 @@
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
-use std::cell::Cell;
 use std::fs;
-use std::path::PathBuf;
 
-use chrono::{TimeDelta, Utc};
+use chrono::TimeDelta;
 
-use crate::base::actor::AgentName;
-use crate::base::env::Env;
-use crate::project::registry::Registry;
-use crate::project::roots::Project;
-use crate::recorder::changes::{ChangeRecord, Outcome};
+use super::test_scene::{Call, Scene, WORKFLOW, runs};
+use crate::recorder::calls::Caller;
+use crate::recorder::changes::Outcome;
 use crate::recorder::entry::ChangeKind::{self, Create};
-use crate::recorder::mediate::Recorder;
-use crate::recorder::places::Around;
-use crate::recorder::telling::{Done, Finding, Hearer, MadeBy};
-use crate::recorder::windows::{CallText, Caller, Doing};
-use crate::settings::merge::Layer;
-use crate::settings::model::Settings;
-
-const WORKFLOW: &str = "active: true\nphase: plan\n";
-
-/// A project with a devt run in it.
-struct Scene {
-    dir: PathBuf,
-    settings: &'static str,
-    calls: Cell<u32>,
-    /// How far the clock was put forward.
-    ahead: Cell<TimeDelta>,
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.dir);
-    }
-}
-
-/// A call that runs.
-struct Call {
-    caller: Caller,
-    doing: Doing,
-}
-
-fn runs(command: &str) -> Doing {
-    let program = command.split(' ').next().unwrap();
-    Doing::RunsCode(CallText {
-        text: command.to_owned(),
-        programs: vec![program.to_owned()],
-        ..CallText::default()
-    })
-}
-
-impl Call {
-    fn text(&self) -> Option<Doing> {
-        Some(self.doing.clone())
-    }
-}
-
-impl Scene {
-    fn new(name: &str, settings: &'static str) -> Self {
-        let dir = std::env::temp_dir().canonicalize().unwrap();
-        let dir = dir.join(format!(
-            "statewarden-recorder-{name}-{}",
-            std::process::id()
-        ));
-        fs::create_dir_all(dir.join(".devt/state")).unwrap();
-        let scene = Self {
-            dir,
-            settings,
-            calls: Cell::new(0),
-            ahead: Cell::default(),
-        };
-        for (name, text) in [
-            ("workflow.yaml", WORKFLOW),
-            ("plan.md", "# Plan\n"),
-            ("spec.md", "# Spec\n"),
-            ("decisions.md", "# Decisions\n"),
-            ("probe-failures.jsonl", "{}\n"),
-        ] {
-            scene.write(name, text);
-        }
-        scene
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.join(".devt/state").join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.path(name)).ok()
-    }
-
-    fn remove(&self, name: &str) {
-        fs::remove_file(self.path(name)).unwrap();
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&Recorder<'_>) -> T) -> T {
-        let dir = self.dir.to_str().unwrap();
-        let project = Project::discover(Some(dir), &Env::default(), dir);
-        let layer = (Layer::Project, "p", Ok(self.settings));
-        let rules = Settings::resolve(&[layer], &crate::systems::system::known());
-        assert!(rules.problems.is_empty(), "{:?}", rules.problems);
-        let registry = Registry::new(&rules.settings, &[]);
-        act(&Recorder {
-            project: &project,
-            registry: &registry,
-            settings: &rules.settings,
-            env: &Env::default(),
-            around: Around {
-                cwd: dir,
-                home: None,
-                text: "",
-                targets: &[],
-            },
-            now: Utc::now() + self.ahead.get(),
-        })
-    }
-
-    /// The call begins.
-    fn begin(&self, agent: &str, command: &str) -> Call {
-        self.begin_doing(agent, runs(command))
-    }
-
-    fn begin_doing(&self, agent: &str, doing: Doing) -> Call {
-        self.calls.set(self.calls.get() + 1);
-        let is_main = agent == "main";
-        let call = Call {
-            caller: Caller {
-                session: "s".to_owned(),
-                agent_id: if is_main {
-                    String::new()
-                } else {
-                    format!("id-{agent}")
-                },
-                actor: AgentName::parse(agent).as_str().to_owned(),
-                tool: "Bash".to_owned(),
-                tool_use_id: format!("toolu_{}", self.calls.get()),
-            },
-            doing,
-        };
-        self.with(|recorder| match call.doing.clone() {
-            Doing::RunsCode(text) => recorder.before(call.caller.clone(), text),
-            doing => recorder.open(call.caller.clone(), doing),
-        });
-        call
-    }
-
-    fn end(&self, call: &Call) -> Vec<Finding> {
-        self.with(|recorder| recorder.after(&call.caller, call.text(), Some(60_000), None))
-    }
-
-    fn prompt(&self) -> Vec<Finding> {
-        let main = Hearer {
-            session: "s".to_owned(),
-            agent_id: String::new(),
-        };
-        self.with(|recorder| recorder.close(&main, true, &|_| None))
-    }
-
-    /// A call of an agent with what it does.
-    fn run(&self, agent: &str, command: &str, act: impl FnOnce(&Self)) -> Vec<Finding> {
-        let call = self.begin(agent, command);
-        act(self);
-        self.end(&call)
-    }
-
-    /// The recorded changes.
-    fn changes(&self) -> Vec<ChangeRecord> {
-        let log = self.dir.join(".claude/statewarden/recorder/changes.jsonl");
-        let text = fs::read_to_string(log).unwrap_or_default();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
-    }
-
-    #[track_caller]
-    fn is_recorded(&self, name: &str, act: ChangeKind, actor: Option<&str>, outcome: Outcome) {
-        let path = self.path(name);
-        let changes = self.changes();
-        let found = changes
-            .iter()
-            .rev()
-            .find(|one| one.path == path.to_str().unwrap());
-        let found = found.map(|one| (one.act, one.actor.as_deref(), one.decision));
-        assert_eq!(found, Some((act, actor, outcome)), "{name}");
-    }
-
-    fn archived(&self) -> Vec<(String, String)> {
-        let Ok(archive) = fs::read_dir(self.path(".archive")) else {
-            return Vec::new();
-        };
-        let runs = archive.map(|run| run.unwrap().path());
-        let files = runs.flat_map(|run| fs::read_dir(run).unwrap());
-        let files = files.map(|file| file.unwrap().path());
-        let files = files.filter(|file| !file.ends_with("manifest.json"));
-        let mut files: Vec<_> = files
-            .map(|file| {
-                let name = file.file_name().unwrap().to_str().unwrap().to_owned();
-                (name, fs::read_to_string(&file).unwrap_or_default())
-            })
-            .collect();
-        files.sort();
-        files
-    }
-
-    /// Nothing is left that a further look would find.
-    #[track_caller]
-    fn is_quiet(&self) {
-        let before = self.changes().len();
-        assert_eq!(self.prompt(), []);
-        assert_eq!(self.changes().len(), before, "{:?}", self.changes());
-    }
-}
+use crate::recorder::findings::{Done, Finding, MadeBy};
 
 #[test]
 fn a_stray_is_moved_away_and_told() {
@@ -430,11 +223,13 @@ fn a_change_waits_ten_minutes_at_most() {
     let scene = Scene::new("killed", "");
     scene.begin("main", "python3 a.py");
     scene.write("stray.md", "x");
-    for (minutes, is_there) in [(0, true), (10, true), (11, false)] {
+    for (minutes, is_decided) in [(0, false), (10, false), (11, true)] {
         scene.ahead.set(TimeDelta::minutes(minutes));
         scene.run("tester", "make", |_| {});
-        assert_eq!(scene.read("stray.md").is_some(), is_there, "{minutes}");
+        assert!(scene.read("stray.md").is_some(), "{minutes}");
+        assert_eq!(!scene.changes().is_empty(), is_decided, "{minutes}");
     }
+    scene.is_recorded("stray.md", Create, None, Outcome::Detected);
 }
 
 #[test]
@@ -443,6 +238,7 @@ fn a_clock_that_is_put_back_hides_no_change() {
     scene.ahead.set(TimeDelta::hours(1));
     let call = scene.begin("programmer", "python3 a.py");
     scene.ahead.set(TimeDelta::zero());
+    std::thread::sleep(std::time::Duration::from_millis(20));
     scene.write("workflow.yaml", "active: false\nphase: plan\n");
     scene.write("stray.md", "x");
     scene.remove("plan.md");
@@ -452,12 +248,13 @@ fn a_clock_that_is_put_back_hides_no_change() {
 }
 
 #[test]
-fn the_first_look_and_calls_without_a_window_accuse_nobody() {
+fn the_first_look_accuses_nobody_and_a_call_without_a_note_is_judged_by_names() {
     let scene = Scene::new("first", "");
     scene.write("stray.md", "x");
     assert_eq!(scene.run("main", "make", |_| {}), []);
     assert!(scene.read("stray.md").is_some());
     // Nobody announced this call.
+    std::thread::sleep(std::time::Duration::from_millis(20));
     scene.write("other.md", "x");
     let call = Call {
         caller: Caller {
@@ -467,10 +264,13 @@ fn the_first_look_and_calls_without_a_window_accuse_nobody() {
             tool: "Bash".to_owned(),
             tool_use_id: "unknown".to_owned(),
         },
-        doing: runs("make"),
+        work: runs("make"),
     };
-    assert_eq!(scene.end(&call), []);
-    scene.is_recorded("other.md", Create, None, Outcome::Allowed);
+    scene.write("workflow.yaml", "active: false\nphase: plan\n");
+    let told = scene.end(&call);
+    assert!(told.len() == 1 && told[0].was_undone(), "{told:?}");
+    assert_eq!(scene.read("other.md"), None);
+    scene.is_recorded("other.md", Create, Some("main"), Outcome::Undone);
     // A second end of one call finds the work done.
     let call = scene.begin("main", "make");
     scene.write("third.md", "x");
@@ -484,7 +284,7 @@ fn what_the_program_writes_itself_is_its_own() {
     let call = scene.begin("programmer", "python3 a.py");
     scene.with(|recorder| {
         let wait = std::time::Duration::from_secs(1);
-        recorder.own_writes("update", wait, &mut || {
+        recorder.own_writes(&Caller::ourselves("update"), wait, &mut || {
             scene.write("workflow.yaml", "active: false\nphase: plan\n")
         });
     });

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::base::disk::bounded_read::read_text;
@@ -11,7 +12,7 @@ use crate::settings::file::explain;
 use crate::settings::names::{Root, relative};
 
 /// What a file has to hold to be written.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum ContentRule {
     Json,
@@ -25,8 +26,8 @@ pub enum ContentRule {
 }
 
 /// A JSON Schema in a file of its own.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
-#[serde(from = "String")]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
+#[serde(from = "String", into = "String")]
 pub struct SchemaFile {
     path: String,
     /// Empty until it is loaded.
@@ -47,17 +48,39 @@ impl<'de> Deserialize<'de> for ContentRule {
     }
 }
 
+impl Serialize for ContentRule {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, to)
+    }
+}
+
+impl From<SchemaFile> for String {
+    fn from(file: SchemaFile) -> Self {
+        file.path
+    }
+}
+
 impl ContentRule {
+    /// The file of the schema of a rule that has one.
+    pub(super) fn schema_file(&self) -> Option<&str> {
+        match self {
+            Self::Schema(file) => Some(&file.path),
+            Self::StatusLine(_) | Self::Json | Self::Yaml | Self::FrontMatter => None,
+        }
+    }
+
     /// Checks the rule, and takes the path of its schema from the directory of the file that
     /// names it.
-    pub(super) fn stand_in(&mut self, dir: &Path) -> Result<(), String> {
-        let is_value = |value: &String| !value.is_empty() && value.trim() == value;
+    pub(super) fn take_path_from(&mut self, dir: &Path) -> Result<(), String> {
         match self {
             Self::Schema(file) => {
                 let below = relative("content", &file.path, Root::Refused)?;
                 file.path = dir.join(below).to_string_lossy().replace('\\', "/");
             }
-            Self::StatusLine(values) if values.is_empty() || !values.iter().all(is_value) => {
+            Self::StatusLine(values)
+                if values.is_empty()
+                    || values.iter().any(|it| it.is_empty() || it.trim() != it) =>
+            {
                 return Err("`content`: `status_line` lists the values of the line".to_owned());
             }
             Self::StatusLine(_) | Self::Json | Self::Yaml | Self::FrontMatter => {}
@@ -70,10 +93,16 @@ impl ContentRule {
         let Self::Schema(file) = self else {
             return Ok(());
         };
-        let text = read_text(&file.path).map_err(|error| error.to_string());
-        let text = text.and_then(|text| text.ok_or_else(|| "there is no such file".to_owned()));
-        let schema = text.and_then(|text| Schema::parse(&text).map_err(|error| explain(&error)));
+        let schema = read_schema(&file.path);
         file.schema = schema.map_err(|why| format!("`{}`: {why}", file.path))?;
         Ok(())
+    }
+}
+
+fn read_schema(path: &str) -> Result<Schema, String> {
+    match read_text(path) {
+        Ok(Some(text)) => Schema::parse(&text).map_err(|error| explain(&error)),
+        Ok(None) => Err("there is no such file".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }

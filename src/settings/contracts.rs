@@ -10,8 +10,9 @@ use crate::base::text::is_in;
 use crate::contract::glob::Pattern;
 use crate::formats::yaml;
 use crate::settings::file::{File, SystemFile, explain, nearest};
-use crate::settings::merge::{Resolved, Source, overlay_system, system_settings};
-use crate::settings::model::{KnownSystem, SystemSettings};
+use crate::settings::merge::{LeftOut, LeftOutKind, Resolved, Source, overlay_system};
+use crate::settings::model::{DeclaredBy, KnownSystem, SystemSettings};
+use crate::settings::typed::system_settings;
 
 /// The systems that contract files bring, by their ids: each with its file.
 pub(super) type Brought = BTreeMap<String, (String, SystemFile)>;
@@ -26,30 +27,18 @@ struct ContractFile {
 impl ContractFile {
     /// The error is one like that of [`File::parse`].
     fn parse(text: &str) -> Result<Self, String> {
-        if text.starts_with('{')
-            && let Ok(contract) = serde_json::from_str(text)
-        {
-            return Ok(contract);
-        }
         yaml::parse_as(text).map_err(|e| explain(&e))
     }
 }
 
-/// A contract as JSON, which is read faster; `None` for one with an error.
-pub fn as_json(text: &str) -> Option<String> {
-    let json = yaml::parse_as::<serde_json::Value>(text).ok()?.to_string();
-    let contract = ContractFile::parse(text).ok()?;
-    (ContractFile::parse(&json) == Ok(contract)).then_some(json)
-}
-
 /// The keys that a contract may not set, since they do more than guard.
-const OF_SETTINGS: &str = "enabled mode contract extra_names extra_globs roots roles";
+pub(super) const OF_SETTINGS: &str = "enabled mode contract extra_names extra_globs roots roles";
 
 /// Reads the systems of all contracts, and says in `left_out` what counts for nothing.
 pub(super) fn read(
     contracts: &[&Source<'_>],
     known: &[KnownSystem],
-    left_out: &mut Vec<String>,
+    left_out: &mut Vec<LeftOut>,
 ) -> Brought {
     let mut brought = Brought::new();
     for (_, path, text) in contracts {
@@ -57,20 +46,22 @@ pub(super) fn read(
         let systems = match file {
             Ok(file) => file.systems,
             Err(problem) => {
-                left_out.push(format!("`{path}` is ignored: {problem}"));
+                left_out.push(LeftOut::file(path, &problem));
                 continue;
             }
         };
         for (id, mut system) in systems {
             match may_add(&id, &mut system, path, &brought, known) {
                 Ok(()) => drop(brought.insert(id, ((*path).to_owned(), system))),
-                Err(problem) => {
-                    left_out.push(format!("`systems.{id}` in `{path}` is ignored: {problem}"));
-                }
+                Err(why) => left_out.push(of_contract(path, &id, &why)),
             }
         }
     }
     brought
+}
+
+fn of_contract(path: &str, id: &str, why: &str) -> LeftOut {
+    LeftOut::system(path, id, why, LeftOutKind::Contract)
 }
 
 fn may_add(
@@ -102,9 +93,10 @@ pub(super) fn put_under(merged: &mut File, brought: &mut Brought) {
     brought.retain(|id, (_, contract)| {
         let own = settings.remove(id).flatten().unwrap_or_default();
         let is_brought = own.site.is_none();
-        match is_brought {
-            true => *contract = overlay_system(mem::take(contract), own),
-            false => drop(settings.insert(id.clone(), Some(own))),
+        if is_brought {
+            *contract = overlay_system(mem::take(contract), own);
+        } else {
+            settings.insert(id.clone(), Some(own));
         }
         is_brought
     });
@@ -114,23 +106,25 @@ pub(super) fn put_under(merged: &mut File, brought: &mut Brought) {
 /// likely they are a contract's that is not here now.
 ///
 /// # Errors
-/// A built-in system is meant.
+/// Its id is nearly that of a built-in system.
 pub(super) fn take_unknown(
     path: &str,
     file: &mut File,
     earlier: &File,
     brought: &Brought,
     known: &[KnownSystem],
-) -> Result<Vec<String>, String> {
-    let is_known = |id: &String| {
-        known.iter().any(|system| system.id == id)
-            || brought.contains_key(id)
-            || earlier.systems.iter().any(|all| all.contains_key(id))
-    };
-    let declares = |system: &Option<SystemFile>| system.as_ref().is_some_and(|s| s.site.is_some());
+) -> Result<Vec<LeftOut>, String> {
     let systems = file.systems.iter().flatten();
-    let unknown = systems.filter(|(id, system)| !is_known(id) && !declares(system));
-    let unknown: Vec<String> = unknown.map(|(id, _)| id.clone()).collect();
+    let unknown: Vec<String> = systems
+        .filter(|(id, system)| {
+            let is_declared = system.as_ref().is_some_and(|system| system.site.is_some())
+                || known.iter().any(|system| system.id == *id)
+                || brought.contains_key(*id)
+                || earlier.systems.iter().any(|all| all.contains_key(*id));
+            !is_declared
+        })
+        .map(|(id, _)| id.clone())
+        .collect();
     for id in &unknown {
         if let Some(near) = nearest(id, known.iter().map(|system| system.id))
             && strsim::jaro_winkler(id, near) >= 0.8
@@ -142,53 +136,74 @@ pub(super) fn take_unknown(
     }
     let systems = file.systems.iter_mut();
     systems.for_each(|all| all.retain(|id, _| !unknown.contains(id)));
-    let what = |id| {
-        format!(
-            "`systems.{id}` in `{path}` is ignored: nothing here declares that system; a new one \
-             needs a `site`"
-        )
-    };
-    Ok(unknown.iter().map(what).collect())
+    let why = "nothing here declares that system; a new one needs a `site`";
+    let left_out = unknown
+        .iter()
+        .map(|id| LeftOut::system(path, id, why, LeftOutKind::Settings));
+    Ok(left_out.collect())
 }
 
-/// Adds the systems of contracts to the typed settings. A site that is, holds or lies below one of
+/// Adds the systems of contracts to the typed settings. A site that is, holds or is below one of
 /// a built-in system or of the settings stays with these; among contracts the outer one wins.
 pub(super) fn add(resolved: &mut Resolved, brought: Brought, known: &[KnownSystem]) {
     let (settings, left_out) = (&mut resolved.settings.systems, &mut resolved.left_out);
-    let declared = settings.values().flat_map(sites_of).cloned();
-    let roots = settings.values().flat_map(|system| &system.roots);
-    let built_in = known.iter().flat_map(|system| system.sites).copied();
-    let fixed = built_in.chain([".claude/statewarden"]);
-    let fixed = fixed.chain(roots.map(String::as_str));
-    let fixed = fixed.filter_map(|site| Pattern::parse(site).ok());
-    let mut taken: Vec<Pattern> = declared.chain(fixed).collect();
+    let mut taken = taken_sites(settings, known);
     let mut systems = Vec::new();
     for (id, (path, file)) in brought {
         match system_settings(&id, &file, known) {
-            Ok(system) => systems.push((id, path, system)),
-            Err(problem) => {
-                left_out.push(format!("`systems.{id}` in `{path}` is ignored: {problem}"));
+            Ok(system) => {
+                let given: Vec<&str> = file.keys().collect();
+                systems.push((id, path, given, system));
             }
+            Err(why) => left_out.push(of_contract(&path, &id, &why)),
         }
     }
-    let depth = |site: &Pattern| site.as_str().matches('/').count();
-    systems.sort_by_key(|(.., system)| sites_of(system).iter().map(depth).min());
-    for (id, path, mut system) in systems {
-        let overlaps = |site: &&Pattern| taken.iter().any(|other| meet(site, other));
-        if let Some(site) = sites_of(&system).iter().find(overlaps) {
-            left_out.push(format!(
-                "`{id}` of `{path}` is not guarded: `{}` is, holds or lies below a place of \
-                 another system",
-                site.as_str()
-            ));
+    systems.sort_by_key(|(.., system)| {
+        let depths = sites_of(system)
+            .iter()
+            .map(|site| site.as_str().matches('/').count());
+        depths.min()
+    });
+    for (id, path, given, mut system) in systems {
+        let sites: Vec<SitePattern> = sites_of(&system)
+            .iter()
+            .cloned()
+            .map(SitePattern::new)
+            .collect();
+        let mut each = sites.iter();
+        if let Some(site) = each.find(|site| taken.iter().any(|other| site.meets(other))) {
+            let why = format!(
+                "`{}` is, holds or is below a place of another system",
+                site.glob.as_str()
+            );
+            left_out.push(of_contract(&path, &id, &why));
             continue;
         }
-        taken.extend_from_slice(sites_of(&system));
+        taken.extend(sites);
+        for key in given {
+            let origin = resolved.origins.entry(format!("systems.{id}.{key}"));
+            origin.or_insert_with(|| path.clone());
+        }
         if let Some(declared) = &mut system.declared {
-            declared.source = Some(path);
+            declared.edit(|rules| rules.by = DeclaredBy::new(&path, true));
         }
         settings.insert(id, system);
     }
+}
+
+/// The sites that no contract may take.
+fn taken_sites(
+    settings: &BTreeMap<String, SystemSettings>,
+    known: &[KnownSystem],
+) -> Vec<SitePattern> {
+    let roots = settings.values().flat_map(|system| &system.roots);
+    let built_in = known.iter().flat_map(|system| system.sites).copied();
+    let fixed = built_in
+        .chain([".claude/statewarden"])
+        .chain(roots.map(String::as_str))
+        .filter_map(|site| Pattern::parse(site).ok());
+    let declared = settings.values().flat_map(sites_of).cloned();
+    declared.chain(fixed).map(SitePattern::new).collect()
 }
 
 fn sites_of(system: &SystemSettings) -> &[Pattern] {
@@ -196,13 +211,29 @@ fn sites_of(system: &SystemSettings) -> &[Pattern] {
     declared.map_or(&[], |declared| &declared.sites)
 }
 
-/// Whether one site is the other, holds it or lies below it.
-fn meet(one: &Pattern, other: &Pattern) -> bool {
-    let lies_in = |inner: &Pattern, outer: &Pattern| {
-        let inner = inner.as_str().trim_start_matches("**/");
-        let ends = inner.match_indices('/').map(|(at, _)| at);
-        ends.chain([inner.len()])
-            .any(|end| outer.matches(&inner[..end]))
-    };
-    lies_in(one, other) || lies_in(other, one)
+/// A site, and where the first sign in it is that is no character of a name.
+struct SitePattern {
+    glob: Pattern,
+    literal: usize,
+}
+
+impl SitePattern {
+    fn new(glob: Pattern) -> Self {
+        let end = glob.as_str().find(['*', '?', '[', '{', '\\']);
+        let literal = end.unwrap_or(glob.as_str().len());
+        Self { glob, literal }
+    }
+
+    /// Whether one site is the other, holds it or is below it.
+    fn meets(&self, other: &Self) -> bool {
+        let [one, two] = [self, other].map(|site| &site.glob.as_str()[..site.literal]);
+        (one.starts_with(two) || two.starts_with(one))
+            && (is_in_or_same(&self.glob, &other.glob) || is_in_or_same(&other.glob, &self.glob))
+    }
+}
+
+fn is_in_or_same(inner: &Pattern, outer: &Pattern) -> bool {
+    let path = inner.as_str().trim_start_matches("**/");
+    let mut ends = path.match_indices('/').map(|(at, _)| at);
+    ends.any(|end| outer.matches(&path[..end])) || outer.matches(path)
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
@@ -14,80 +14,166 @@ use crate::formats::ordered::Ordered;
 use crate::formats::yaml;
 use crate::settings::content::ContentRule;
 use crate::settings::gates::GateFile;
-use crate::settings::model::{EvidenceMode, OnError, Recording, Strictness, Undo};
+use crate::settings::model::{EvidenceMode, OnError, Openness, Recording, Strictness, Undo};
+#[cfg(test)]
+use crate::settings::tests::{schema, shapes};
 
+/// `.claude/statewarden.yaml`, `.claude/statewarden.local.yaml`, the user's `statewarden/config.yaml`
+/// and the managed `/etc/statewarden/config.yaml`
+//
+// The comments of keys are the descriptions of `settings.schema.json`, and `with` says more of a
+// value than its type: `tests/schema.rs`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(title = "statewarden settings")
+)]
 #[serde(
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: warn`"
 )]
 pub(crate) struct File {
+    /// What a broken rule leads to: a denial, a note to the model, or nothing. Default: enforce
     pub(crate) mode: Option<Mode>,
+    /// Settings of single systems; any other id declares a new system and needs `site`
+    #[cfg_attr(test, schemars(with = "Option<schema::Systems>"))]
     pub(crate) systems: Option<BTreeMap<String, Option<SystemFile>>>,
+    /// An artifact that an agent owes at its end and that is missing, a stub or invalid: recorded,
+    /// asked for, or nothing. Default: warn
     pub(crate) completion: Option<Strictness>,
+    /// An agent that is started before the gate of its phase: noted, denied, or nothing. Default: warn
     pub(crate) dispatch: Option<Strictness>,
+    /// What is taken back after a call: nothing, names that are not allowed, or also changes that
+    /// one call alone can have made. Default: names
     pub(crate) undo: Option<Undo>,
-    /// The old key for `undo`, which wins.
-    pub(crate) quarantine: Option<bool>,
+    /// Keep former contents of state files, or listings only. Default: on
     pub(crate) recorder: Option<Recording>,
+    /// What shows that a gate passed
     pub(crate) evidence: Option<EvidenceFile>,
+    /// The archive of `cleanup`, `reset` and `sweep`
     pub(crate) archive: Option<ArchiveFile>,
+    /// The logs
     pub(crate) log: Option<LogFile>,
+    /// The answer to an event that cannot be read and names no governed place. Default: open
     pub(crate) on_error: Option<OnError>,
+    /// Whether commands that cannot be judged before they run may only read state directories. Has no
+    /// effect in a project's files. Default: false
+    pub(crate) strict: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: warn`"
 )]
 pub(crate) struct ArchiveFile {
+    /// Runs of cleanup, reset and sweep that are kept. Default: 5
+    #[cfg_attr(test, schemars(range(min = 1, max = 4_294_967_295_u32)))]
     pub(crate) runs: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: require`"
 )]
 pub(crate) struct EvidenceFile {
+    /// A gate without proof: `record` passes it on its word, `require` keeps it open. Default: record
     pub(crate) mode: Option<EvidenceMode>,
+    /// Command lines that are tests, beside the usual runners. A whole line, which counts by its exit
+    /// status
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::Filled>>"))]
     pub(crate) commands: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: warn`"
 )]
 pub(crate) struct LogFile {
+    /// Size of a log past which its oldest records move to an archive file. Default: 8388608
+    #[cfg_attr(
+        test,
+        schemars(range(min = 65_536, max = 18_446_744_073_709_551_615_u64))
+    )]
     pub(crate) max_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(
     deny_unknown_fields,
     expecting = "keys with values, such as `mode: warn`"
 )]
 pub(crate) struct SystemFile {
+    /// false is the same as `mode: off`
     pub(crate) enabled: Option<bool>,
+    /// In place of the general mode
     pub(crate) mode: Option<Mode>,
+    /// Edition of the devt contract. Default: 0.83
     pub(crate) contract: Option<Choice>,
+    /// More names that are allowed
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::Name>>"))]
     pub(crate) extra_names: Option<Vec<String>>,
+    /// More names that are allowed, as globs
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::ExtraGlob>>"))]
     pub(crate) extra_globs: Option<Vec<String>>,
+    /// More directories that are allowed
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::Name>>"))]
     pub(crate) subdirectories: Option<Vec<String>>,
+    /// More directories that hold group files, relative to the project root
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::Directory>>"))]
     pub(crate) roots: Option<Vec<String>>,
+    /// `agent: role`, or `role: [agents]`; an agent's name may hold `*`
+    #[cfg_attr(test, schemars(with = "Option<shapes::Roles>"))]
     pub(crate) roles: Option<BTreeMap<String, Words>>,
+    /// Programs whose changes are the system's own, and tools of MCP servers: `mcp__SERVER__*`
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::Program>>"))]
     pub(crate) programs: Option<Vec<String>>,
+    /// Glob of its directories, relative to the project root, or a list of them
+    #[cfg_attr(test, schemars(with = "Option<shapes::Sites>"))]
     pub(crate) site: Option<Words>,
-    pub(crate) open: Option<bool>,
+    /// Names that no list holds are free: all (true), none (false), or all but misspelled forms of
+    /// listed ones (near). Default: false
+    pub(crate) open: Option<Openness>,
+    /// No file of `patterns` is ever stale. Default: false
     pub(crate) long_lived: Option<bool>,
+    /// Names that belong to the system
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::NameGlob>>"))]
     pub(crate) canonical: Option<Vec<String>>,
+    /// Names of which there may be many
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::NameGlob>>"))]
     pub(crate) patterns: Option<Vec<String>>,
+    /// Names of files that may go at any time
+    #[cfg_attr(test, schemars(with = "Option<Vec<shapes::NameGlob>>"))]
     pub(crate) ephemeral: Option<Vec<String>>,
+    /// Glob of a name to those who may write it: agents, `@main`, `@program`, `@user`
+    #[cfg_attr(test, schemars(with = "Option<Ordered<Words, shapes::NameGlob>>"))]
     pub(crate) owners: Option<Ordered<Words>>,
+    /// Glob of a name to what the file has to hold
+    #[cfg_attr(
+        test,
+        schemars(with = "Option<Ordered<ContentRule, shapes::NameGlob>>")
+    )]
     pub(crate) content: Option<Ordered<ContentRule>>,
+    /// Checkpoints, each behind those it comes after
     pub(crate) gates: Option<Vec<GateFile>>,
+    /// Words that texts use for a directory, each with its glob, for `contract lint`:
+    /// `FEATURE_DIR: specs/*`
+    #[cfg_attr(test, schemars(with = "Option<shapes::Aliases>"))]
+    pub(crate) aliases: Option<Ordered<String>>,
+}
+
+/// The names of keys, each with whether a file gives it.
+macro_rules! given {
+    ($file:expr, $above:literal: $($name:ident)*) => {
+        [$((concat!($above, stringify!($name)), $file.$name.is_some())),*]
+    };
 }
 
 impl SystemFile {
@@ -95,17 +181,14 @@ impl SystemFile {
     pub(crate) fn find_schemas(&mut self, file: &str) -> Result<(), String> {
         let dir = Path::new(file).parent().unwrap_or(Path::new(""));
         let mut rules = self.content.iter_mut().flat_map(|content| &mut content.0);
-        rules.try_for_each(|(_, rule)| rule.stand_in(dir))
+        rules.try_for_each(|(_, rule)| rule.take_path_from(dir))
     }
 
     /// The keys that the file gives.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> {
-        macro_rules! given {
-            ($($name:ident)*) => { [$((stringify!($name), self.$name.is_some())),*] };
-        }
-        let all = given!(
+        let all = given!(self, "":
             enabled mode contract extra_names extra_globs subdirectories roots roles programs site
-            open long_lived canonical patterns ephemeral owners content gates
+            open long_lived canonical patterns ephemeral owners content gates aliases
         );
         let given = all.into_iter().filter(|(_, is_given)| *is_given);
         given.map(|(key, _)| key)
@@ -118,6 +201,30 @@ impl SystemFile {
 }
 
 impl File {
+    /// The keys that the file gives, with dots where they nest: `systems.devt.mode`.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let mut plain =
+            Vec::from(given!(self, "": mode completion dispatch undo recorder on_error strict));
+        let (evidence, archive, log) = (&self.evidence, &self.archive, &self.log);
+        plain.extend(
+            evidence
+                .iter()
+                .flat_map(|it| given!(it, "evidence.": mode commands)),
+        );
+        plain.extend(archive.iter().flat_map(|it| given!(it, "archive.": runs)));
+        plain.extend(log.iter().flat_map(|it| given!(it, "log.": max_bytes)));
+        let systems = self.systems.iter().flatten();
+        let of_systems = systems.flat_map(|(id, system)| {
+            let keys = system.iter().flat_map(SystemFile::keys);
+            keys.map(move |key| format!("systems.{id}.{key}"))
+        });
+        let given = plain.into_iter().filter(|(_, is_given)| *is_given);
+        given
+            .map(|(key, _)| key.to_owned())
+            .chain(of_systems)
+            .collect()
+    }
+
     /// The error is a sentence fragment with line and nearest key, without the path.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let file: Result<Option<Self>, _> = yaml::parse_as(text);
@@ -128,24 +235,29 @@ impl File {
 /// Adds the nearest key to a message about a word that is none of the expected
 /// ones. Serde prints the word first and the expected ones after it, all in
 /// back-ticks; the path of the key and the line are in the message already.
-pub(super) fn explain(message: &str) -> String {
+pub(crate) fn explain(message: &str) -> String {
     let is_unknown = message.contains("unknown field") || message.contains("unknown variant");
-    let plain = PLAIN.iter();
-    let message = plain.fold(message.to_owned(), |message, (word, plain)| {
-        message.replace(word, plain)
-    });
-    let mut words = message.split('`').skip(1).step_by(2);
+    let plain = PLAIN
+        .iter()
+        .fold(message.to_owned(), |said, (word, plain)| {
+            said.replace(word, plain)
+        });
+    let mut words = plain.split('`').skip(1).step_by(2);
     match words.next() {
+        Some("quarantine") if is_unknown => {
+            "the key `quarantine` is gone: write `undo: names` for true, `undo: off` for false"
+                .to_owned()
+        }
         Some(word) if is_unknown => {
             // Before the expected words: a denial cuts the end of a long message off.
-            match (nearest(word, words), message.split_once(", expected")) {
+            match (nearest(word, words), plain.split_once(", expected")) {
                 (Some(near), Some((what, expected))) => {
                     format!("{what}; did you mean `{near}`? Expected{expected}")
                 }
-                _ => message,
+                _ => plain,
             }
         }
-        _ => message,
+        _ => plain,
     }
 }
 
@@ -153,6 +265,11 @@ pub(super) fn explain(message: &str) -> String {
 /// numbers are those of the two keys that have one.
 const PLAIN: &[(&str, &str)] = &[
     ("unknown field", "unknown key"),
+    ("missing field", "there is no key"),
+    (
+        "found character that cannot start any token",
+        "found a character that YAML does not allow there, such as a tab,",
+    ),
     ("unknown variant", "unknown value"),
     ("duplicate field", "duplicate key"),
     ("invalid type: unit value", "nothing is given"),
@@ -177,17 +294,57 @@ const PLAIN: &[(&str, &str)] = &[
     ("expected a YAML tag starting with '!'", "expected one word"),
 ];
 
-/// The candidate that a word was most likely meant to be, if any is near enough.
+/// The candidate that is most like a word, if any is near enough.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let word = word.to_ascii_lowercase();
+    let lower = word.to_ascii_lowercase();
     let scored = candidates
         .into_iter()
-        .map(|c| (strsim::jaro_winkler(&word, c), c));
+        .map(|c| (strsim::jaro_winkler(&lower, c), c));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 >= 0.6).then_some(best.1)
+}
+
+/// `true`, `false` or `near`.
+impl<'de> Deserialize<'de> for Openness {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OpennessVisitor;
+        impl Visitor<'_> for OpennessVisitor {
+            type Value = Openness;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`true`, `false` or `near`")
+            }
+
+            fn visit_bool<E: de::Error>(self, is_open: bool) -> Result<Openness, E> {
+                Ok(if is_open {
+                    Openness::Open
+                } else {
+                    Openness::Closed
+                })
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Openness, E> {
+                match word {
+                    "near" => Ok(Openness::Near),
+                    other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(OpennessVisitor)
+    }
+}
+
+impl Serialize for Openness {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Closed => to.serialize_bool(false),
+            Self::Near => to.serialize_str("near"),
+            Self::Open => to.serialize_bool(true),
+        }
+    }
 }
 
 /// One word or a list of words.
@@ -196,8 +353,8 @@ pub(crate) struct Words(pub(crate) Vec<String>);
 
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfWords;
-        impl<'de> Visitor<'de> for OfWords {
+        struct WordsVisitor;
+        impl<'de> Visitor<'de> for WordsVisitor {
             type Value = Words;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -212,6 +369,6 @@ impl<'de> Deserialize<'de> for Words {
                 Vec::deserialize(SeqAccessDeserializer::new(list)).map(Words)
             }
         }
-        deserializer.deserialize_any(OfWords)
+        deserializer.deserialize_any(WordsVisitor)
     }
 }

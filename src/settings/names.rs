@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::base::actor::AgentName;
-use crate::contract::glob::Pattern;
+use crate::contract::glob::{Pattern, branches};
+use crate::formats::ordered::Ordered;
 use crate::settings::file::{Words, nearest};
 use crate::settings::model::ROLES;
 
@@ -12,12 +13,19 @@ pub(crate) fn globs(
     texts: &Option<Vec<String>>,
     sites: &[Pattern],
 ) -> Result<Vec<Pattern>, String> {
-    let texts = texts.iter().flatten();
-    texts.map(|text| glob(key, text, sites)).collect()
+    let each = texts.iter().flatten();
+    each.map(|text| glob(key, text, sites)).collect()
 }
 
 pub(crate) fn glob(key: &str, text: &str, sites: &[Pattern]) -> Result<Pattern, String> {
-    check_name(key, text, sites)?;
+    for branch in branches(text) {
+        if branch.is_empty() && !text.is_empty() {
+            return Err(format!(
+                "`{key}`: by an empty branch `{text}` is the site itself; leave that branch out"
+            ));
+        }
+        check_name(key, &branch, sites)?;
+    }
     Pattern::parse(text).map_err(|e| format!("`{key}`: {e}"))
 }
 
@@ -25,28 +33,53 @@ pub(crate) fn glob(key: &str, text: &str, sites: &[Pattern]) -> Result<Pattern, 
 fn check_name(key: &str, text: &str, sites: &[Pattern]) -> Result<(), String> {
     let plain = plain(text);
     let name = plain.trim_start_matches("./").trim_matches('/');
-    // What begins with a wildcard may be a directory of the site as well.
-    let begins = |site: &Pattern| site.as_str().starts_with(|c| !"*?[{".contains(c));
-    let is_site = |dir: &str| sites.iter().any(|site| begins(site) && site.matches(dir));
+    let is_site = |dir: &str| {
+        sites.iter().any(|site| {
+            // What begins with a wildcard may be a directory of the site as well.
+            !site.as_str().starts_with(['*', '?', '[', '{']) && site.matches(dir)
+        })
+    };
     let mut ends = name.rmatch_indices('/').map(|(at, _)| at);
     let site = ends.find(|end| is_site(&name[..*end]));
     let below = site.map_or(name, |end| &name[end + 1..]);
+    let shown = text.escape_debug();
+    if matches!(text, "." | "./" | "/") {
+        return Err(format!(
+            "`{key}`: `{shown}` is the site itself; name a file in it"
+        ));
+    }
+    if is_site(name) || below != name && is_site(below) {
+        let namesake = class(below);
+        return Err(format!(
+            "`{key}`: `{shown}` is the site itself; name a file in it, or write the glob `{namesake}` \
+             for one that has the site's name"
+        ));
+    }
     if text.trim().is_empty() || below == text && has_plain_parts(text) {
         return Ok(());
     }
-    let shown = text.escape_debug();
     if !has_plain_parts(below) {
         return Err(format!(
             "`{key}`: `{shown}` is not a relative path without `..`"
         ));
     }
-    let or_dir = match text.ends_with('/') {
-        true => ", and name directories in `subdirectories`",
-        false => "",
+    let or_dir = if text.ends_with('/') {
+        ", and name directories in `subdirectories`"
+    } else {
+        ""
     };
     Err(format!(
         "`{key}`: no name is like `{shown}`: names are relative to the site; write `{below}`{or_dir}"
     ))
+}
+
+/// A glob that one name alone is like, and that is no name itself: `[n]otes`.
+fn class(name: &str) -> String {
+    let (dir, last) = name.rsplit_once('/').unwrap_or(("", name));
+    let mut chars = last.chars();
+    let first = chars.next().map(String::from).unwrap_or_default();
+    let parts = [dir, if dir.is_empty() { "" } else { "/" }];
+    format!("{}[{first}]{}", parts.concat(), chars.as_str())
 }
 
 /// A path as settings write it: without blanks around it, and with `/` between its parts.
@@ -63,16 +96,19 @@ pub(crate) fn names(
     texts: &Option<Vec<String>>,
     sites: &[Pattern],
 ) -> Result<Vec<String>, String> {
-    let plain = |text: &String| match text.contains(['*', '?']) {
-        true => Err(format!(
+    let each = texts.iter().flatten();
+    each.map(|text| name(key, text, sites)).collect()
+}
+
+fn name(key: &str, text: &str, sites: &[Pattern]) -> Result<String, String> {
+    if text.contains(['*', '?']) {
+        return Err(format!(
             "`{key}`: `{text}` is no plain name; globs go into `extra_globs`"
-        )),
-        false => {
-            let name = relative(key, text, Root::Refused)?;
-            check_name(key, &name, sites).map(|()| name)
-        }
-    };
-    texts.iter().flatten().map(plain).collect()
+        ));
+    }
+    let name = relative(key, text, Root::Refused)?;
+    check_name(key, &name, sites)?;
+    Ok(name)
 }
 
 /// Whether a path may be the root itself.
@@ -116,15 +152,45 @@ pub(crate) fn relative(key: &str, text: &str, root: Root) -> Result<String, Stri
     ))
 }
 
-/// Names of programs, without directories.
+/// Names of programs, without directories, and of tools of MCP servers.
 pub(super) fn programs(names: &Option<Vec<String>>) -> Result<Vec<String>, String> {
-    let plain = |name: &String| match name.is_empty() || name.contains(['/', ' ']) {
-        true => Err(format!(
-            "`programs`: `{name}` is no name of a program; leave directories and arguments out"
-        )),
-        false => Ok(name.clone()),
-    };
-    names.iter().flatten().map(plain).collect()
+    for name in names.iter().flatten() {
+        check_program(name).map_err(|why| format!("`programs`: `{name}` {why}"))?;
+    }
+    Ok(names.clone().unwrap_or_default())
+}
+
+fn check_program(name: &str) -> Result<(), String> {
+    if let Some(of_server) = name.strip_prefix("mcp__") {
+        let (server, tool) = of_server.split_once("__").unwrap_or((of_server, ""));
+        if server.is_empty() || server.contains('*') {
+            return Err("names no server; write `mcp__SERVER__*`".to_owned());
+        }
+        if tool.is_empty() {
+            return Err(format!("names no tool; write `mcp__{server}__*`"));
+        }
+    } else if name.contains('*') {
+        return Err("is no name of a program; only tools take `*`: `mcp__SERVER__*`".to_owned());
+    }
+    if name.is_empty() || name.contains(['/', ' ']) {
+        return Err("is no name of a program; leave directories and arguments out".to_owned());
+    }
+    Ok(())
+}
+
+/// Words for directories, each with its glob.
+pub(super) fn aliases(file: &Option<Ordered<String>>) -> Result<Vec<(String, String)>, String> {
+    let mut aliases = Vec::new();
+    for (name, dir) in file.iter().flat_map(|aliases| &aliases.0) {
+        let mut chars = name.chars();
+        if name.is_empty() || !chars.all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
+            return Err(format!(
+                "`aliases`: `{name}` is no word of letters, digits, `_` and `-`; leave signs such as `$` out"
+            ));
+        }
+        aliases.push((name.clone(), relative("aliases", dir, Root::Refused)?));
+    }
+    Ok(aliases)
 }
 
 /// Reads `agent: role` as well as `role: [agents]`.

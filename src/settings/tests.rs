@@ -11,7 +11,8 @@ use crate::systems::system;
 
 mod contracts;
 mod layers;
-mod schema;
+pub(super) mod schema;
+pub(super) mod shapes;
 
 const PATH: &str = ".claude/statewarden.yaml";
 
@@ -91,7 +92,11 @@ fn every_key_is_read() {
         (settings.undo, settings.recorder),
         (Undo::Exclusive, Recording::Off)
     );
-    assert_eq!(settings.system("devt").programs, ["devt-helper"]);
+    assert_eq!(settings.evidence, EvidenceMode::Require);
+    assert_eq!(settings.test_commands, ["make check"]);
+    let devt = settings.system("devt");
+    assert!(devt.is_own_program("devt-helper") && devt.is_own_program("mcp__devt__set"));
+    assert!(!devt.is_own_program("devt") && !devt.is_own_program("mcp__other__set"));
     assert_eq!((settings.archive_runs, settings.log_max_bytes), (9, 70_000));
     assert_eq!(settings.on_error, OnError::Closed);
     let devt = settings.system("devt");
@@ -130,6 +135,19 @@ fn every_key_is_read() {
     assert_eq!(named, Some(&ContentRule::FrontMatter));
     let done = ContentRule::StatusLine(vec!["DONE".to_owned()]);
     assert_eq!(of_glob, Some(&done));
+    assert_eq!(notes.open, Openness::Near);
+    assert_eq!(
+        notes.by.sentence,
+        format!("declared by the settings {PATH}")
+    );
+    let alias = ("NOTES_DIR".to_owned(), "notes/first".to_owned());
+    assert_eq!(notes.aliases, [alias]);
+    let [draft, review] = notes.gates.as_slice() else {
+        panic!("{:?}", notes.gates)
+    };
+    assert!(draft.main && draft.agents.len() == 1 && !review.main);
+    let needs = review.needs[0].to_string();
+    assert_eq!(needs, "outcome OK in `state.json`");
 }
 
 #[test]
@@ -144,7 +162,6 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         &["expected keys with values, such as `mode: warn`"],
     );
     refuses("mode: [warn]\n", &["mode", "expected one word"]);
-    refuses("quarantine: yes\n", &["expected `true` or `false`"]);
     refuses("archive: {run: 3}\n", &["did you mean `runs`?"]);
     refuses(
         "log:\n  max_byte: 1\n",
@@ -153,7 +170,7 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
     refuses("mode: off\nmode: warn\n", &["duplicate key `mode`"]);
     refuses("mode: [\n", &["line"]);
     refuses("- mode\n", &["a list"]);
-    refuses("quarantine: maybe\n", &["quarantine", "line 1"]);
+    refuses("quarantine: true\n", &["write `undo: names` for true"]);
     refuses("mode: off\n---\nmode: off\n", &["document"]);
     refuses("archive: {runs: 0}\n", &["archive.runs", "at least 1"]);
     for runs in ["-1", "1.5", "x", "[1]", "{a: 1}", "5000000000"] {
@@ -187,6 +204,25 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         ("owners: {'docs/**/*.md': x}", ["owners", "write `**/*.md`"]),
         ("extra_names: ['x.md ']", ["extra_names", "write `x.md`"]),
         ("canonical: [a/../b.md]", ["`a/../b.md`", "without `..`"]),
+        ("canonical: [.]", ["`.`", "the site itself"]),
+        ("canonical: [docs]", ["`docs`", "write the glob `[d]ocs`"]),
+        (
+            "canonical: [docs/docs]",
+            ["`docs/docs`", "write the glob `[d]ocs`"],
+        ),
+        ("patterns: ['{a,/b}.md']", ["`/b.md`", "write `b.md`"]),
+        ("patterns: ['{a,}/b.md']", ["`/b.md`", "write `b.md`"]),
+        ("patterns: ['a{/,}']", ["`a/`", "write `a`"]),
+        (
+            "patterns: ['{,a.md}']",
+            ["empty branch", "leave that branch out"],
+        ),
+        ("programs: [mcp__x]", ["`mcp__x`", "write `mcp__x__*`"]),
+        ("programs: ['mcp__*']", ["`mcp__*`", "`mcp__SERVER__*`"]),
+        ("programs: ['task-*']", ["`task-*`", "only tools take `*`"]),
+        ("open: nearly", ["nearly", "`near`"]),
+        ("aliases: {$DIR: docs}", ["`$DIR`", "leave signs"]),
+        ("aliases: {DIR: ../x}", ["aliases", "without `..`"]),
         ("content: {docs/a.md: json}", ["content", "write `a.md`"]),
         ("content: {a.md: jsn}", ["content", "did you mean `json`?"]),
         (
@@ -203,7 +239,7 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         ),
         (
             "gates: [{name: a, agent: b, needs: [{file: x, in: y}]}]",
-            ["`gates`: `a`", "{verdict: WORD, in: NAME}"],
+            ["`gates`: `a`", "{verdict: WORD, in: NAME, key: KEY}"],
         ),
         (
             "gates: [{name: a, agent: b, needs: [{file: '*.md'}]}]",
@@ -215,15 +251,15 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         ),
         (
             "gates: [{name: a, agent: b, needs: [{verdict: 'A | B'}]}]",
-            ["`gates`: `a`", "{verdict: WORD, in: NAME}"],
+            ["`gates`: `a`", "{verdict: WORD, in: NAME, key: KEY}"],
         ),
         (
-            "gates: [{name: a, agent: '@main', needs: [{file: x}]}]",
-            ["`gates`: `a`", "`agent` names the agent"],
+            "gates: [{name: a, agent: '@user', needs: [{file: x}]}]",
+            ["`gates`: `a`", "agents by their names, and `@main`"],
         ),
         (
             "gates: [{name: a, agent: b, after: a, needs: [{file: x}]}]",
-            ["`gates`: `a`", "no gate `a` stands above it"],
+            ["`gates`: `a`", "no gate `a` is above it"],
         ),
         (
             "gates: [{name: a, agent: b, need: [{file: x}]}]",
@@ -253,7 +289,7 @@ fn a_system_is_known_or_declared() {
         (Mode::Warn, 0)
     );
     assert!(
-        unknown.left_out[0].contains("`systems.zzz`"),
+        unknown.left_out[0].what.contains("`systems.zzz`"),
         "{:?}",
         unknown.left_out
     );

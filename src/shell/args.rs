@@ -1,4 +1,4 @@
-//! A program's arguments, told apart as options and operands (POSIX, "Utility Syntax
+//! A program's arguments, split into options and operands (POSIX, "Utility Syntax
 //! Guidelines", with GNU's long options).
 
 use super::field::Field;
@@ -32,7 +32,7 @@ impl<'f> Args<'f> {
         parsed
     }
 
-    /// The options of a program that runs another, and what stands behind them.
+    /// The options of a program that runs another, and the arguments after them.
     pub(super) fn before_command(args: &'f [Field], options: Options) -> (Self, &'f [Field]) {
         Self::parse_own(args, options, true)
     }
@@ -75,8 +75,8 @@ impl<'f> Args<'f> {
             return false;
         }
         let takes_next = is_in(options.long, text);
-        self.options
-            .push((text, next.filter(|_| takes_next).cloned()));
+        let value = if takes_next { next.cloned() } else { None };
+        self.options.push((text, value));
         takes_next
     }
 
@@ -90,9 +90,10 @@ impl<'f> Args<'f> {
                 continue;
             }
             let takes_next = end == letters.len();
-            let value = match takes_next {
-                true => next.cloned(),
-                false => Some(arg.with_text(&letters[end..])),
+            let value = if takes_next {
+                next.cloned()
+            } else {
+                Some(arg.with_text(&letters[end..]))
             };
             self.options.push((name, value));
             return takes_next;
@@ -103,6 +104,12 @@ impl<'f> Args<'f> {
     /// Whether one of the options, named without dashes, was given.
     pub(super) fn has(&self, names: &str) -> bool {
         self.options.iter().any(|(name, _)| is_in(names, name))
+    }
+
+    pub(super) fn options(&self) -> impl Iterator<Item = (&'f str, Option<&Field>)> {
+        self.options
+            .iter()
+            .map(|(name, value)| (*name, value.as_ref()))
     }
 
     pub(super) fn values(&self, names: &str) -> impl Iterator<Item = &Field> {

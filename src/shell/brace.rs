@@ -15,8 +15,8 @@ type Pieces = Vec<Piece>;
 
 /// The words that the pieces of one come to; `None` where they are too many.
 pub(super) fn expand(pieces: Pieces) -> Option<Vec<Pieces>> {
-    let has_brace = |piece: &Piece| is_sign(piece) && piece.field.text.contains('{');
-    if !pieces.iter().any(has_brace) {
+    let mut signs = pieces.iter().filter(|piece| is_sign(piece));
+    if !signs.any(|piece| piece.field.text.contains('{')) {
         return Some(vec![pieces]);
     }
     let (mut words, mut left) = (Vec::new(), MAX_PIECES);
@@ -58,7 +58,7 @@ fn tokens(piece: Piece) -> Pieces {
     tokens
 }
 
-/// The first group of a word that is in no other: where it stands, and what may stand there.
+/// The first group of a word that is in no other: its place, and the choices for it.
 fn group(word: &[Piece]) -> Option<(Range<usize>, Vec<Pieces>)> {
     let (mut open, mut found) = (Vec::<Vec<usize>>::new(), None);
     for (at, piece) in word.iter().enumerate().filter(|(_, piece)| is_sign(piece)) {
@@ -67,8 +67,8 @@ fn group(word: &[Piece]) -> Option<(Range<usize>, Vec<Pieces>)> {
             (",", Some(marks)) => marks.push(at),
             ("}", _) => {
                 let Some(marks) = open.pop() else { continue };
-                let is_first = |(other, _): &(Range<usize>, _)| marks[0] < other.start;
-                if found.as_ref().is_none_or(is_first) {
+                let known: Option<&(Range<usize>, _)> = found.as_ref();
+                if known.is_none_or(|(other, _)| marks[0] < other.start) {
                     found = choices(word, &marks, at).or(found);
                 }
             }
@@ -78,7 +78,7 @@ fn group(word: &[Piece]) -> Option<(Range<usize>, Vec<Pieces>)> {
     found
 }
 
-/// What stands between an opening brace, the commas behind it and the closing one.
+/// The parts between an opening brace, its commas and the closing one.
 fn choices(word: &[Piece], marks: &[usize], end: usize) -> Option<(Range<usize>, Vec<Pieces>)> {
     let start = *marks.first()?;
     let choices = match marks {
@@ -100,15 +100,19 @@ fn range(inside: &[Piece]) -> Option<Vec<Pieces>> {
     let (low, high) = piece.field.text.split_once("..")?;
     let [from, to] = [low.parse::<i32>().ok()?, high.parse().ok()?];
     let is_padded = |text: &str| text.len() > 1 && text.trim_start_matches('-').starts_with('0');
-    let width = match is_padded(low) || is_padded(high) {
-        true => low.len().max(high.len()),
-        false => 0,
+    let width = if is_padded(low) || is_padded(high) {
+        low.len().max(high.len())
+    } else {
+        0
     };
-    let numbers: Box<dyn Iterator<Item = i32>> = match from <= to {
-        true => Box::new(from..=to),
-        false => Box::new((to..=from).rev()),
+    let numbers: Box<dyn Iterator<Item = i32>> = if from <= to {
+        Box::new(from..=to)
+    } else {
+        Box::new((to..=from).rev())
     };
-    let word = |number| Piece::new(Field::literal(format!("{number:0width$}")), Origin::Quoted);
-    let words = numbers.take(MAX_WORDS + 1);
-    Some(words.map(|number| vec![word(number)]).collect())
+    let words = numbers.take(MAX_WORDS + 1).map(|number| {
+        let text = Field::literal(format!("{number:0width$}"));
+        vec![Piece::new(text, Origin::Quoted)]
+    });
+    Some(words.collect())
 }

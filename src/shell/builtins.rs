@@ -68,23 +68,31 @@ fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let path = match args.iter().find(|arg| !arg.is_option()) {
         None => shell.absolute(&shell.home().text),
         Some(dir) if dir.is("-") => shell.place.left.clone(),
+        // It may be below any of those.
+        Some(dir) if !dir.text.starts_with(['/', '.']) && shell.variable("CDPATH").is_some() => {
+            shell.unknown_write();
+            None
+        }
         Some(dir) => shell.absolute(&dir.text),
     };
     shell.spend(path.as_ref().map_or(0, String::len) / 64);
-    let may_be_there = |path: &String| {
-        let is_elsewhere = !shell.is_dir(".");
-        is_elsewhere || !shell.programs.is_empty() || shell.is_dir(path) || shell.home().is(path)
-    };
-    if !path.as_ref().is_none_or(may_be_there) {
+    let is_there = path.as_ref().is_some_and(|path| shell.is_dir(path));
+    if !is_there && path.as_ref().is_some_and(|path| !may_appear(shell, path)) {
         return Ran::ended(Status::Failure);
     }
-    let status = match path.as_ref().is_some_and(|path| shell.is_dir(path)) {
-        true => Status::Certain,
-        false => Status::Success,
-    };
-    let path = path.map(|path| collapse(&path).into_owned());
-    shell.place.left = std::mem::replace(&mut shell.place.cwd, path);
-    Ran::ended(status)
+    let cwd = path.map(|path| collapse(&path).into_owned());
+    shell.place.left = std::mem::replace(&mut shell.place.cwd, cwd);
+    Ran::ended(if is_there {
+        Status::Certain
+    } else {
+        Status::Success
+    })
+}
+
+/// Whether a directory that is not there may be there when the command runs.
+fn may_appear(shell: &mut Shell<'_>, path: &str) -> bool {
+    let is_elsewhere = !shell.is_dir(".");
+    is_elsewhere || !shell.programs.is_empty() || shell.home().is(path)
 }
 
 fn pushd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
@@ -109,7 +117,7 @@ fn declared_name(arg: &Field) -> &str {
     name.strip_suffix('+').unwrap_or(name)
 }
 
-/// `export NAME=VALUE`, `local NAME`: what stands in the command's own assignments is set.
+/// `export NAME=VALUE`, `local NAME`: the command's own assignments are set.
 fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     for arg in args {
         let Some((name, value)) = arg.text.split_once('=') else {
@@ -160,29 +168,34 @@ fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 
 /// Takes the first line of the input apart at blanks, where that is known.
 fn read(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
-    let args = Args::parse(args, Options::of("pdnNtuia", ""));
-    let names = &args.operands;
-    let is_whole = |ifs: &Field| ifs.is("") || names.len() < 2;
-    let is_read =
-        args.value("a d n N u").is_none() && shell.variable_text("IFS").is_none_or(is_whole);
-    let input = shell.stdin.clone().filter(|_| is_read);
+    let own = Args::parse(args, Options::of("pdnNtuia", ""));
+    let names = &own.operands;
+    let separators = shell.variable_text("IFS");
+    let is_whole = separators.is_none_or(|ifs| ifs.is("") || names.len() < 2);
+    let input = if is_whole && own.value("a d n N u").is_none() {
+        shell.stdin.clone()
+    } else {
+        None
+    };
     let line = input.as_ref().and_then(|input| input.text.lines().next());
     let mut parts = line.map(|line| line.trim().splitn(names.len(), [' ', '\t']));
     for name in names {
         let part = parts
             .as_mut()
             .map(|parts| parts.next().unwrap_or("").trim());
-        let value = input.as_ref().zip(part);
-        let value = value.map(|(input, part)| input.with_text(part));
-        shell.set(&name.text, value.unwrap_or_else(Field::unknown));
+        let value = match (&input, part) {
+            (Some(input), Some(part)) => input.with_text(part),
+            _ => Field::unknown(),
+        };
+        shell.set(&name.text, value);
     }
     Ran::silent()
 }
 
 /// `trap COMMAND SIGNAL`
 fn trap(shell: &mut Shell<'_>, args: &[Field]) {
-    let args = args.strip_prefix(&[Field::literal("--")]).unwrap_or(args);
-    if let [command, _, ..] = args
+    let operands = args.strip_prefix(&[Field::literal("--")]).unwrap_or(args);
+    if let [command, _, ..] = operands
         && !command.text.starts_with('-')
         && shell.traps.len() < MAX_KEPT
     {

@@ -1,4 +1,4 @@
-//! What a command name stands for: a function, a builtin, a wrapper, a program.
+//! What a command name is: a function, a builtin, a wrapper, a program.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use super::field::{Field, base_name};
 use super::inline::{self, Language};
 use super::state::Halt;
 use super::syntax::{Assigned, Assignment, Command, How, Redirect, Simple, To};
-use super::{builtins, git, nested, own, readers, wrappers, writers};
+use super::{builtins, git, nested, obscure, own, readers, wrappers, writers};
 
 /// Builtins whose assignments hold behind them.
 const DECLARING: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
@@ -32,8 +32,8 @@ impl Shell<'_> {
             },
             (words, _) => shell.run(words),
         });
-        let holds = |name: &Field| DECLARING.contains(&name.text.as_str());
-        if !words.first().is_none_or(holds) {
+        let program = words.first().map(|name| name.text.as_str());
+        if program.is_some_and(|name| !DECLARING.contains(&name)) {
             for (name, before) in hidden.into_iter().rev() {
                 self.set_value(name, before);
             }
@@ -54,10 +54,10 @@ impl Shell<'_> {
                 value.iter_mut().take(1).for_each(|first| first.push(&more));
                 value
             }
-            (Assigned::Array(words), how) => {
-                let before = before.filter(|_| how == How::Append).unwrap_or_default();
-                [before, self.fields(words)].concat()
+            (Assigned::Array(words), How::Append) => {
+                [before.unwrap_or_default(), self.fields(words)].concat()
             }
+            (Assigned::Array(words), How::Set) => self.fields(words),
         };
         let size: usize = value.iter().map(|field| 8 + field.text.len()).sum();
         self.spend(size / 64);
@@ -97,31 +97,58 @@ impl Shell<'_> {
         ran
     }
 
-    /// What a name stands for besides a function.
+    /// Runs what a name is, functions aside.
     pub(super) fn run_program(&mut self, words: &[Field]) -> Ran {
         let Some((path, args)) = words.split_first() else {
             return Ran::silent();
         };
+        self.has_known_words = words.iter().all(Field::is_literal);
         let Some(path) = path.known() else {
             self.program.clear();
             return self.unknown_program();
         };
-        let name = program_name(path);
+        let name = if path.contains('/') && own::may_be_copy(self, &words[0]) {
+            own::NAME
+        } else {
+            program_name(path)
+        };
+        // `bun x` is `bunx`.
+        let (name, args) = match args {
+            [verb, rest @ ..] if name == "bun" && verb.is("x") => ("bunx", rest),
+            args => (name, args),
+        };
         name.clone_into(&mut self.program);
+        self.names_own_program |= args.iter().any(|arg| own::is_named_by(&arg.text));
+        let was_obscure = self.is_obscure;
+        let is_own_script = path.contains('/') && self.content(&words[0]).is_some();
+        self.is_obscure |=
+            obscure::changes_names(name) || (obscure::is_own_path(path) && !is_own_script);
         if let Some(ran) = builtins::run(self, name, args) {
             return ran;
         }
-        if path.contains('/') && self.content(&words[0]).is_some() {
+        if is_own_script {
             return nested::script(self, None, &words[0], args);
         }
         own::removal_of_package(self, name, args);
         if let Some(wrapper) = wrappers::named(name) {
+            self.is_obscure |= !obscure::is_plain_wrapper(name);
             return self.deeper(|shell| wrapper.run(shell, args));
         }
+        let ran = self.tabled(name, args);
+        ran.unwrap_or_else(|| {
+            writers::outputs(self, name, args);
+            // Of what is in no table its name says all that is known.
+            self.is_obscure = was_obscure;
+            self.unknown_program()
+        })
+    }
+
+    /// Runs a program that the tables know by its name.
+    fn tabled(&mut self, name: &str, args: &[Field]) -> Option<Ran> {
         if let Some(language) = Language::of(name) {
-            return inline::run(self, language, args);
+            return Some(inline::run(self, language, args));
         }
-        match name {
+        Some(match name {
             "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish" => nested::shell(self, name, args),
             "pwsh" | "powershell" | "cmd" => nested::powershell(self, args),
             "git" => git::run(self, args),
@@ -131,13 +158,9 @@ impl Shell<'_> {
             }
             _ => {
                 let written = writers::run(self, name, args);
-                if let Some(ran) = written.or_else(|| readers::run(self, name, args)) {
-                    return ran;
-                }
-                writers::outputs(self, name, args);
-                self.unknown_program()
+                return written.or_else(|| readers::run(self, name, args));
             }
-        }
+        })
     }
 }
 
@@ -146,8 +169,12 @@ fn program_name(path: &str) -> &str {
     const GNU: [&str; 10] = [
         "cp", "find", "install", "ln", "mkdir", "mv", "rm", "sed", "tee", "touch",
     ];
-    let name = base_name(path);
-    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let file = base_name(path);
+    let name = file.strip_suffix(".exe").unwrap_or(file);
+    // `npx statewarden@latest`
+    if own::is_package(name) {
+        return own::NAME;
+    }
     let plain = name.strip_prefix('g').filter(|plain| GNU.contains(plain));
     plain.unwrap_or(name)
 }

@@ -68,10 +68,13 @@ impl Shell<'_> {
         let (end, ran) = self.branch(|shell| shell.list(body));
         let (other_end, other) = self.branch(|shell| shell.conditional(others, otherwise));
         self.meet(vec![end, other_end]);
-        let is_same = |output: &Field| Some(output) == other.output.as_ref();
         Ran {
             status: Status::Open,
-            output: ran.output.filter(is_same),
+            output: if ran.output == other.output {
+                ran.output
+            } else {
+                None
+            },
         }
     }
 
@@ -91,7 +94,7 @@ impl Shell<'_> {
         ran.uncertain()
     }
 
-    /// What stands behind a loop runs, but where the loop left more than itself.
+    /// The commands after a loop run, but where the loop left more than itself.
     fn leave_turn(&mut self) {
         if self.halted == Some(Halt::Turn) {
             self.halted = None;
@@ -110,13 +113,15 @@ impl Shell<'_> {
         }
         let mut ran = Ran::silent();
         for (at, value) in values.iter().enumerate().take(TURNS + 1) {
-            let value = match at < TURNS {
-                true => value.clone(),
-                false => Field::unknown(),
+            let value = if at < TURNS {
+                value.clone()
+            } else {
+                Field::unknown()
             };
-            ran = ran.then(match is_known {
-                true => turn(self, value),
-                false => self.in_branch(|shell| turn(shell, value)),
+            ran = ran.then(if is_known {
+                turn(self, value)
+            } else {
+                self.in_branch(|shell| turn(shell, value))
             });
             self.leave_turn();
             if self.halted.is_some() || self.has_given_up() {
@@ -138,8 +143,10 @@ impl Shell<'_> {
         let Kind::Simple(simple) = &command.kind else {
             return None;
         };
-        let reads = simple.words.first()?.literal()? == "read" && command.redirects.is_empty();
-        let input = self.stdin.as_ref().filter(|_| reads)?;
+        if simple.words.first()?.literal()? != "read" || !command.redirects.is_empty() {
+            return None;
+        }
+        let input = self.stdin.as_ref()?;
         let lines = input.text.lines().map(|line| input.with_text(line));
         Some(lines.collect())
     }

@@ -4,13 +4,14 @@ use super::args::Args;
 use super::edit::back_up;
 use super::eval::Shell;
 use super::field::{Field, base_name};
+use super::git;
 use crate::base::target::{Act, Spelling};
 use crate::systems::system;
 
 /// How many entries of a tree are looked at that is laid over another one.
 const MAX_ENTRIES: usize = 512;
 
-/// What is told of a directory that comes to lie where none is.
+/// How much is reported of a new directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NewDir {
     Named,
@@ -32,9 +33,10 @@ impl Shell<'_> {
     }
 
     pub(super) fn carry(&mut self, from: &Field, to: &Field, new: NewDir) {
-        match self.holds_dir(to) {
-            true => self.lay(from, &inside(to, from), new),
-            false => self.lay(from, to, new),
+        if self.holds_dir(to) {
+            self.lay(from, &inside(to, from), new);
+        } else {
+            self.lay(from, to, new);
         }
     }
 
@@ -44,11 +46,13 @@ impl Shell<'_> {
         let mut todo = vec![(from.clone(), to.clone())];
         let mut left = MAX_ENTRIES;
         while let Some((from, to)) = todo.pop() {
-            let dir = self.absolute(&from.text);
-            let Some(dir) = dir.filter(|_| self.holds_dir(&from)) else {
-                let text = self.content(&from);
-                self.write(&to, Act::Write, text.as_ref());
-                continue;
+            let dir = match self.absolute(&from.text) {
+                Some(dir) if self.holds_dir(&from) => dir,
+                _ => {
+                    let text = self.content(&from);
+                    self.write(&to, Act::Write, text.as_ref());
+                    continue;
+                }
             };
             if !self.is_dir(&to.text) {
                 self.report(&to, Act::MakeDir);
@@ -78,20 +82,27 @@ impl Shell<'_> {
         };
         let is_place = args.has("T no-target-directory");
         let into = target_dir.is_some() || sources.len() > 1 || (!is_place && self.holds_dir(last));
-        let place = |from: &Field| match into {
-            _ if args.has("parents") => last.join(from),
-            true => inside(last, from),
-            false => last.clone(),
-        };
-        let pairs: Vec<_> = sources.iter().map(|from| (*from, place(from))).collect();
-        for (_, to) in pairs.iter().filter(|_| args.has("b backup S suffix")) {
-            back_up(self, args, to, "~");
+        let mut pairs = Vec::new();
+        for from in sources {
+            let to = if args.has("parents") {
+                last.join(from)
+            } else if into {
+                inside(last, from)
+            } else {
+                last.clone()
+            };
+            pairs.push((*from, to));
+        }
+        if args.has("b backup S suffix") {
+            for (_, to) in &pairs {
+                back_up(self, args, to, "~");
+            }
         }
         pairs
     }
 }
 
-/// The file's own name in a directory. `dir/.` stands for what is in the directory.
+/// The file's own name in a directory. `dir/.` is what is in the directory.
 fn inside(dir: &Field, file: &Field) -> Field {
     let name = file.base_name();
     if matches!(name.text.as_str(), "." | "..") {
@@ -108,18 +119,20 @@ pub(super) fn copy(shell: &mut Shell<'_>, args: &Args<'_>) {
         return shell.report_all(args.operands.iter().copied(), Act::MakeDir);
     }
     for (from, to) in shell.pairs(args) {
-        match args.has("s symbolic-link") {
-            true => shell.report_link(&to, from),
-            false => shell.lay(from, &to, NewDir::Named),
+        if args.has("s symbolic-link") {
+            shell.report_link(&to, from);
+        } else {
+            shell.lay(from, &to, NewDir::Named);
         }
     }
 }
 
 pub(super) fn rename(shell: &mut Shell<'_>, args: &Args<'_>) {
     for (from, to) in shell.pairs(args) {
-        let new = match may_hold_state(&to) && !may_hold_state(from) {
-            true => NewDir::Searched,
-            false => NewDir::Named,
+        let new = if may_hold_state(&to) && !may_hold_state(from) {
+            NewDir::Searched
+        } else {
+            NewDir::Named
         };
         shell.lay(from, &to, new);
         shell.report(from, Act::MoveAway);
@@ -144,9 +157,10 @@ pub(super) fn link(shell: &mut Shell<'_>, args: &Args<'_>) {
         _ => shell.pairs(args),
     };
     for (from, to) in pairs {
-        match args.has("s symbolic") {
-            true => shell.report_link(&to, from),
-            false => shell.report(&to, Act::Link),
+        if args.has("s symbolic") {
+            shell.report_link(&to, from);
+        } else {
+            shell.report(&to, Act::Link);
         }
     }
 }
@@ -165,7 +179,20 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has("n dry-run list-only") || is_remote(to) {
         return;
     }
-    if args.has("exclude exclude-from filter C include files-from") {
+    if args.has("exclude-from filter C include files-from") {
+        return shell.unknown_write();
+    }
+    if args.has("exclude") {
+        if args.has(DELETES) {
+            let spares = !args.has("delete-excluded");
+            let excluded = args.values("exclude").map(|rule| rule.text.clone());
+            let rules: Vec<String> = if spares {
+                excluded.collect()
+            } else {
+                Vec::new()
+            };
+            git::clear(shell, Act::Clear, to, "", &rules);
+        }
         return shell.unknown_write();
     }
     if sources.iter().any(|source| is_remote(source)) {
@@ -176,14 +203,15 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     for source in sources {
         let is_whole = source.text.ends_with('/');
-        let to = match !is_whole && (shell.holds_dir(source) || shell.holds_dir(to)) {
-            true => &inside(to, source),
-            false => *to,
+        let copy = if !is_whole && (shell.holds_dir(source) || shell.holds_dir(to)) {
+            &inside(to, source)
+        } else {
+            *to
         };
         if args.has("b backup") {
-            back_up(shell, args, to, "~");
+            back_up(shell, args, copy, "~");
         }
-        shell.lay(source, to, NewDir::Named);
+        shell.lay(source, copy, NewDir::Named);
     }
 }
 

@@ -72,10 +72,10 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let args = Args::parse(&others, Options::of("efl", "expression file"));
     let mut operands = args.operands.iter();
     let mut scripts: Vec<&Field> = args.values("e expression").collect();
-    match args.has("f file") {
-        true => shell.unknown_write(),
-        false if scripts.is_empty() => scripts.extend(operands.next()),
-        false => {}
+    if args.has("f file") {
+        shell.unknown_write();
+    } else if scripts.is_empty() {
+        scripts.extend(operands.next());
     }
     for script in scripts {
         let files = script.text.lines().filter_map(sed_output);
@@ -93,11 +93,12 @@ pub(super) fn sed(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 /// The file that `w` or `s///w` at the end of a sed script's line names.
 fn sed_output(line: &str) -> Option<&str> {
     let (before, file) = line.rsplit_once("w ")?;
-    let is_command = |c: char| c.is_ascii_digit() || "/|#,;{gpiI$! ".contains(c);
-    let is_flag = before.is_empty() || before.ends_with(is_command);
-    is_flag
-        .then(|| file.trim_matches(['}', ' ']))
-        .filter(|file| !file.ends_with('/'))
+    let is_flag = before.ends_with(|c: char| c.is_ascii_digit() || "/|#,;{gpiI$! ".contains(c));
+    if !before.is_empty() && !is_flag {
+        return None;
+    }
+    let name = file.trim_matches(['}', ' ']);
+    (!name.ends_with('/')).then_some(name)
 }
 
 /// Takes `-i` out of the arguments; gives the suffix behind it.
@@ -105,8 +106,8 @@ pub(super) fn without_in_place(args: &[Field]) -> (Vec<Field>, Option<String>) {
     let (mut others, mut suffix) = (Vec::new(), None);
     // BSD has the suffix in an argument of its own: `-i ''`.
     for arg in args.iter().filter(|arg| !arg.text.is_empty()) {
-        match in_place_option(&arg.text).filter(|_| suffix.is_none()) {
-            Some((letters, kept)) => {
+        match in_place_option(&arg.text) {
+            Some((letters, kept)) if suffix.is_none() => {
                 // `-ie` of Perl goes on with code; of sed it is rather `-i -e` than a suffix.
                 let (kept, more) = match kept.strip_suffix('e') {
                     Some(kept) => (kept, "e"),
@@ -116,27 +117,26 @@ pub(super) fn without_in_place(args: &[Field]) -> (Vec<Field>, Option<String>) {
                 let letters = format!("{letters}{more}");
                 others.extend((letters.len() > 1).then(|| arg.with_text(letters)));
             }
-            None => others.push(arg.clone()),
+            _ => others.push(arg.clone()),
         }
     }
     (others, suffix)
 }
 
-/// What stands before `-i` in its cluster, and the suffix behind it.
+/// The letters before `-i` in its cluster, and the suffix behind it.
 fn in_place_option(arg: &str) -> Option<(&str, &str)> {
     if let Some(long) = arg.strip_prefix("--in-place") {
         return Some(("-", long.trim_start_matches('=')));
     }
     let at = arg.strip_prefix('-')?.find('i')? + 1;
     let (letters, behind) = arg.split_at(at);
-    let is_letter = |byte: u8| byte.is_ascii_digit() || b"nErszuwpal".contains(&byte);
-    letters[1..]
-        .bytes()
-        .all(is_letter)
+    let mut bytes = letters[1..].bytes();
+    bytes
+        .all(|byte| byte.is_ascii_digit() || b"nErszuwpal".contains(&byte))
         .then(|| (letters, &behind[1..]))
 }
 
-/// Files that are edited where they stand. With a suffix each is kept beside.
+/// Files that are edited in place. With a suffix each is kept beside.
 pub(super) fn in_place(shell: &mut Shell<'_>, files: &[Field], suffix: &str) {
     for file in files {
         shell.report(file, Act::Edit);
@@ -189,8 +189,10 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
         Some(file) => vec![file.clone()],
         None => patched(shell, patch, strip),
     };
-    for file in files.iter().filter(|_| args.has("b backup")) {
-        back_up(shell, args, file, ".orig");
+    if args.has("b backup") {
+        for file in &files {
+            back_up(shell, args, file, ".orig");
+        }
     }
     shell.report_all(&files, Act::Edit);
 }
@@ -220,16 +222,16 @@ pub(super) fn patched(
 
 /// `tar -cf FILE`; the members of an archive that is unpacked are not known.
 pub(super) fn tar(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
-    let mut args = args.to_vec();
+    let mut dashed = args.to_vec();
     // `tar czf FILE`: a cluster without its dash.
-    if let Some(first) = args
+    if let Some(first) = dashed
         .first_mut()
         .filter(|first| !first.text.starts_with('-'))
     {
         first.text.insert(0, '-');
     }
     let args = Args::parse(
-        &args,
+        &dashed,
         Options::of("fCXTbIH", "file directory exclude transform"),
     );
     if args.has("x extract get") {
@@ -237,6 +239,13 @@ pub(super) fn tar(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     } else if args.has("c r u A create append update") {
         let files = args.values("f file").filter(|file| !file.is("-"));
         shell.report_all(files, Act::Write);
+        if args.has("remove-files") {
+            let dir = args.value("C directory");
+            for member in &args.operands {
+                let member = dir.map_or_else(|| (*member).clone(), |dir| dir.join(member));
+                shell.report(&member, Act::RemoveTree);
+            }
+        }
     }
     Ran::unknown()
 }
@@ -247,12 +256,12 @@ pub(super) fn sqlite(shell: &mut Shell<'_>, args: &Args<'_>) {
     let Some((database, statements)) = args.operands.split_first() else {
         return;
     };
-    let texts = statements.iter().copied().chain(shell.stdin.as_ref());
-    let changes = |text: &Field| {
-        let text = text.text.to_lowercase();
-        CHANGES.iter().any(|word| text.contains(word))
-    };
-    if texts.clone().any(changes) {
+    let mut texts = statements.iter().copied().chain(shell.stdin.as_ref());
+    let is_changed = texts.any(|text| {
+        let lowered = text.text.to_lowercase();
+        CHANGES.iter().any(|word| lowered.contains(word))
+    });
+    if is_changed {
         shell.report(database, Act::Edit);
     }
     shell.unknown_write();

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::field::Field;
+use super::own::{OwnCommand, Stdin, is_named_by};
+use super::parse::Fault;
 use super::state::{Halt, Place, Value};
 use super::syntax::{
     Command, Job, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
 };
 use super::targets::Entry;
-use super::{Analysis, Limit, Scene, readers};
+use super::{Analysis, Limit, Scene, readers, writers};
 use crate::base::target::{Act, Target};
 
 /// How much is done for one command: each simple command counts, each word, each 64 bytes.
@@ -128,19 +130,21 @@ pub(super) struct Shell<'a> {
     pub(super) traps: Vec<String>,
     /// What the next command reads; `None` where that is not known.
     pub(super) stdin: Option<Field>,
+    /// Where it comes from.
+    pub(super) stdin_from: Stdin,
     pub(super) output: Output,
     /// What process substitutions print.
     pub(super) pipes: Vec<Option<Field>>,
     pub(super) halted: Option<Halt>,
     /// How many branches this is within, each of which may not be taken.
     pub(super) n_branches: usize,
-    /// How many there were around a loop over what was listed: in a branch within it, nobody
-    /// knows for which of the names that is taken.
+    /// How many there were around a loop over what was listed: for which of the names a branch
+    /// within it is taken is not known.
     pub(super) listed_at: Option<usize>,
     pub(super) depth: usize,
 
     pub(super) targets: Vec<Target>,
-    /// Where the last target of each path stands.
+    /// The place of the last target of each path.
     pub(super) by_path: HashMap<String, usize>,
     /// What `git stash` took away, until it is brought back.
     pub(super) stashed: Vec<Target>,
@@ -150,7 +154,13 @@ pub(super) struct Shell<'a> {
     pub(super) program: String,
     /// Those that may have written what is not among the targets.
     pub(super) programs: BTreeSet<String>,
+    /// Whether all words of the program that runs are known.
+    pub(super) has_known_words: bool,
+    pub(super) is_obscure: bool,
     pub(super) checks_out: bool,
+    pub(super) own_commands: Vec<OwnCommand>,
+    /// Whether a word named this program: what is copied may be it.
+    pub(super) names_own_program: bool,
     pub(super) steps: usize,
     pub(super) limit: Option<Limit>,
 }
@@ -172,6 +182,7 @@ impl<'a> Shell<'a> {
             locals: Vec::new(),
             traps: Vec::new(),
             stdin: None,
+            stdin_from: Stdin::Inherited,
             output: Output::Unread,
             pipes: Vec::new(),
             halted: None,
@@ -184,21 +195,37 @@ impl<'a> Shell<'a> {
             made: BTreeMap::new(),
             program: String::new(),
             programs: BTreeSet::new(),
+            has_known_words: true,
+            is_obscure: false,
             checks_out: false,
+            own_commands: Vec::new(),
+            names_own_program: false,
             steps: STEPS,
             limit: None,
         };
-        for (name, value) in [
-            ("HOME", &scene.env.home),
-            ("CLAUDE_PROJECT_DIR", &scene.env.project_dir),
-            ("CLAUDE_CONFIG_DIR", &scene.env.claude_config_dir),
-            ("FEATURE_DIR", &scene.env.feature_dir),
-        ] {
-            let value = value.as_ref();
-            shell.set_value(name, value.map(|value| vec![Field::literal(value)]));
-            shell.export(name);
-        }
+        shell.inherit();
         shell
+    }
+
+    /// Sets the variables of the client's environment that lead to state.
+    fn inherit(&mut self) {
+        let env = self.scene.env;
+        for (name, value) in [
+            ("HOME", &env.home),
+            ("CLAUDE_PROJECT_DIR", &env.project_dir),
+            ("CLAUDE_CONFIG_DIR", &env.claude_config_dir),
+            ("FEATURE_DIR", &env.feature_dir),
+        ] {
+            let known = value.as_ref().map(|value| vec![Field::literal(value)]);
+            self.set_value(name, known);
+            self.export(name);
+        }
+        // The client sets it at the start of a session alone, to a file in this directory.
+        if let Some(dir) = env.claude_dir() {
+            let file = Field::literal(dir + "/session-env/CLAUDE_ENV_FILE");
+            self.set_value("CLAUDE_ENV_FILE", Some(vec![file]));
+        }
+        self.is_obscure = false;
     }
 
     pub(super) fn into_analysis(mut self) -> Analysis {
@@ -207,7 +234,9 @@ impl<'a> Shell<'a> {
             targets: self.targets,
             limit: self.limit,
             programs: self.programs.into_iter().collect(),
+            is_obscure: self.is_obscure,
             checks_out: self.checks_out,
+            own_commands: self.own_commands,
         }
     }
 
@@ -243,12 +272,19 @@ impl<'a> Shell<'a> {
         if self.has_given_up() {
             return Ran::unknown();
         }
-        let (list, limit) = super::parse::statements(text, self.depth);
+        let (list, fault) = super::parse::statements(text, self.depth);
         let ran = self.list(&list);
-        if text.contains(super::field::UNKNOWN) {
-            self.unknown_write();
-        } else if let Some(limit) = limit {
-            self.give_up(limit);
+        match fault {
+            _ if text.contains(super::field::UNKNOWN) => self.unknown_write(),
+            None => {}
+            // Other shells have forms that Bash does not read.
+            Some(Fault {
+                limit: Limit::Syntax,
+                at,
+            }) if !writers::may_be_in(text.get(..at).unwrap_or(text)) => {
+                self.unknown_write();
+            }
+            Some(fault) => self.give_up(fault.limit),
         }
         ran
     }
@@ -298,7 +334,7 @@ impl<'a> Shell<'a> {
                         Link::And => Status::Open,
                     };
                     let is_silent = other.output.is_some_and(|output| output.text.is_empty());
-                    let output = ran.output.filter(|_| is_silent);
+                    let output = if is_silent { ran.output } else { None };
                     ran = Ran { status, output };
                 }
             }
@@ -310,11 +346,12 @@ impl<'a> Shell<'a> {
         let mut ran = match pipeline.commands.as_slice() {
             [only] => self.command(only),
             commands => {
-                let stdin = self.stdin.clone();
+                let stdin = (self.stdin.clone(), self.stdin_from);
                 let mut ran = Ran::unknown();
                 for (at, command) in commands.iter().enumerate() {
                     if at > 0 {
                         self.stdin = ran.output.take();
+                        self.stdin_from = Stdin::Given;
                     }
                     let output = match &commands[at + 1..] {
                         [] => self.output,
@@ -325,7 +362,7 @@ impl<'a> Shell<'a> {
                         shell.subshell(|shell| shell.command(command))
                     });
                 }
-                self.stdin = stdin;
+                (self.stdin, self.stdin_from) = stdin;
                 ran
             }
         };
@@ -354,7 +391,7 @@ impl<'a> Shell<'a> {
         }
     }
 
-    /// Runs something with files for its streams. They are told behind it, since only then it
+    /// Runs something with files for its streams. They are reported after it, since only then it
     /// is known what it wrote into them.
     pub(super) fn redirected(
         &mut self,
@@ -364,18 +401,20 @@ impl<'a> Shell<'a> {
         if redirects.is_empty() {
             return run(self);
         }
-        let stdin = self.stdin.clone();
+        let stdin = (self.stdin.clone(), self.stdin_from);
         let opened = redirects.iter().filter_map(|redirect| self.open(redirect));
         let opened: Vec<Opened> = opened.collect();
-        let is_output = |file: &Opened| matches!(file.fd, None | Some(1));
-        let last = opened.iter().rposition(is_output);
+        let last = opened
+            .iter()
+            .rposition(|file| matches!(file.fd, None | Some(1)));
         let output = last.map_or(self.output, |_| Output::Read);
         let mut ran = self.printing(output, run);
-        self.stdin = stdin;
+        (self.stdin, self.stdin_from) = stdin;
         for (at, Opened { path, act, .. }) in opened.iter().enumerate() {
-            let text = match Some(at) == last {
-                true => ran.output.take(),
-                false => (*act == Act::Write).then(|| Field::literal("")),
+            let text = if Some(at) == last {
+                ran.output.take()
+            } else {
+                (*act == Act::Write).then(|| Field::literal(""))
             };
             self.write(path, *act, text.as_ref());
         }
@@ -389,15 +428,23 @@ impl<'a> Shell<'a> {
         let (word, act) = match &redirect.to {
             To::Read(word) => {
                 let file = self.text(word);
+                self.names_own_program |= is_named_by(&file.text);
                 self.stdin = self.content(&file);
+                self.stdin_from = if file.is("/dev/null") {
+                    Stdin::Inherited
+                } else {
+                    Stdin::Given
+                };
                 return None;
             }
             To::HereString(word) => {
                 self.stdin = Some(self.text(word).line());
+                self.stdin_from = Stdin::Given;
                 return None;
             }
             To::Heredoc(text) => {
                 self.stdin = text.get().map(|word| self.text(word));
+                self.stdin_from = Stdin::Given;
                 return None;
             }
             To::Write(word) | To::Duplicate(word) => (word, Act::Write),
@@ -405,10 +452,12 @@ impl<'a> Shell<'a> {
         };
         // Bash writes nothing where a word becomes several.
         let mut paths = self.fields(std::slice::from_ref(word));
-        let mut path = paths.pop().filter(|_| paths.is_empty())?;
-        let is_stream = |c: char| c.is_ascii_digit() || c == '-';
+        let mut path = paths.pop()?;
+        if !paths.is_empty() {
+            return None;
+        }
         if matches!(redirect.to, To::Duplicate(_))
-            && (path.text.chars().all(is_stream) || path.known().is_none())
+            && (path.known().is_none() || path.text.chars().all(|c| c.is_ascii_digit() || c == '-'))
         {
             return None;
         }

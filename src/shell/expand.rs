@@ -91,14 +91,17 @@ impl Shell<'_> {
     fn finish(&mut self, mut draft: Draft, fields: &mut Vec<Field>) {
         let is_known = draft.field.known().is_some();
         let mut found = Vec::new();
-        match is_pattern(&draft.pattern) {
-            true if is_known => found = to_fields(self.expand_glob(&draft.pattern)),
-            true => draft.field = some_of(&draft.field),
-            false => {}
+        if is_pattern(&draft.pattern) {
+            if is_known {
+                found = to_fields(self.expand_glob(&draft.pattern));
+            } else {
+                draft.field = some_of(&draft.field);
+            }
         }
-        match found.is_empty() {
-            true => fields.push(draft.field),
-            false => fields.extend(found),
+        if found.is_empty() {
+            fields.push(draft.field);
+        } else {
+            fields.extend(found);
         }
     }
 
@@ -190,7 +193,7 @@ impl Shell<'_> {
         }
     }
 
-    /// What stands between the elements of `"$*"`.
+    /// The text between the elements of `"$*"`.
     fn separator(&self) -> String {
         let separators = self.variable_text("IFS").map(|ifs| ifs.text.as_str());
         separators.unwrap_or(" ").chars().take(1).collect()
@@ -198,14 +201,15 @@ impl Shell<'_> {
 
     /// What a list prints, in a shell of its own.
     fn captured(&mut self, list: &List) -> Option<Field> {
-        let run = |shell: &mut Self| shell.subshell(|shell| shell.list(list));
-        self.printing(Output::Read, run).output
+        let ran = self.printing(Output::Read, |shell| {
+            shell.subshell(|shell| shell.list(list))
+        });
+        ran.output
     }
 
     /// What `$(…)` comes to.
     fn printed(&mut self, list: &List) -> Field {
-        let output = self.captured(list);
-        let output = output.unwrap_or_else(Field::unknown);
+        let output = self.captured(list).unwrap_or_else(Field::unknown);
         output.with_text(output.text.trim_end_matches('\n'))
     }
 
@@ -213,9 +217,10 @@ impl Shell<'_> {
     pub(super) fn arithmetic(&mut self, word: &Word) {
         let text = self.text(word).text;
         if ["=", "++", "--"].iter().any(|sign| text.contains(sign)) {
-            let names = text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
-            let names = names.filter(|name| is_name(name));
-            names.for_each(|name| self.set(name, Field::unknown()));
+            let words = text.split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+            for name in words.filter(|word| is_name(word)) {
+                self.set(name, Field::unknown());
+            }
         }
     }
 }
@@ -241,8 +246,7 @@ fn split(pieces: &[Piece]) -> Vec<Draft> {
             Origin::Break => end(&mut draft),
             Origin::Bare | Origin::Quoted => draft.push(&piece.field, piece.origin),
             Origin::Expanded => {
-                let is_blank = |c: char| matches!(c, ' ' | '\t' | '\n');
-                for (at, part) in text.split(is_blank).enumerate() {
+                for (at, part) in text.split([' ', '\t', '\n']).enumerate() {
                     if at > 0 {
                         end(&mut draft);
                     }

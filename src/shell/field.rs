@@ -6,6 +6,9 @@ use crate::base::target::Spelling;
 /// holds it is read with U+FFFD in its place.
 pub(super) const UNKNOWN: char = '\u{10FFFF}';
 
+/// The longest path that a system takes, in bytes (`PATH_MAX` of Linux). A longer text is none.
+const MAX_PATH: usize = 4_096;
+
 /// Text with what is known about its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
@@ -42,6 +45,11 @@ impl Field {
         (!self.text.contains(UNKNOWN)).then_some(self.text.as_str())
     }
 
+    /// Whether the whole text is known, and is no name out of several.
+    pub(super) fn is_literal(&self) -> bool {
+        self.spelling == Spelling::Literal && self.known().is_some()
+    }
+
     pub(super) fn is(&self, text: &str) -> bool {
         self.text == text
     }
@@ -65,11 +73,21 @@ impl Field {
         }
     }
 
+    /// The same to a path, which is not known any more once it is longer than one can be.
+    pub(super) fn push_to_path(&mut self, other: &Self) {
+        if self.text.len() + other.text.len() > MAX_PATH {
+            *self = Self::unknown();
+        } else {
+            self.push(other);
+        }
+    }
+
     /// With something in the place of each mark; where there is one, it is of that origin.
     pub(super) fn with_each(&self, mark: &str, value: &Self) -> Self {
-        match self.text.contains(mark) {
-            true => value.with_text(self.text.replace(mark, &value.text)),
-            false => self.clone(),
+        if self.text.contains(mark) {
+            value.with_text(self.text.replace(mark, &value.text))
+        } else {
+            self.clone()
         }
     }
 
@@ -86,7 +104,7 @@ impl Field {
     /// The name behind the last slash.
     pub(super) fn base_name(&self) -> Self {
         let name = base_name(&self.text);
-        // What is not known may hold a slash, but what stands behind one is known.
+        // What is not known may hold a slash, but the text behind one is known.
         self.with_text(name)
     }
 }
@@ -98,7 +116,7 @@ pub(super) fn to_fields(texts: Vec<String>) -> Vec<Field> {
     texts.into_iter().map(field).collect()
 }
 
-/// The same where some, nobody knows which, are meant.
+/// The same for some of them, which are not known.
 pub(super) fn some_of(field: &Field) -> Field {
     Field {
         text: field.text.clone(),
@@ -108,23 +126,23 @@ pub(super) fn some_of(field: &Field) -> Field {
 
 /// `path` seen from `dir`, with `.` and `..` left in but for `./` in front.
 pub(super) fn join(dir: &str, path: &str) -> String {
-    let mut path = path;
-    while let Some(rest) = path
+    let mut below = path;
+    while let Some(rest) = below
         .strip_prefix("./")
         .filter(|rest| !rest.starts_with('/'))
     {
-        path = rest;
+        below = rest;
     }
-    crate::base::path::join(dir, if path.is_empty() { "." } else { path }, None)
+    crate::base::path::join(dir, if below.is_empty() { "." } else { below }, None)
 }
 
 /// The name behind the last slash, slashes at the end left out.
 pub(super) fn base_name(path: &str) -> &str {
-    let path = path.trim_end_matches('/');
-    path.rsplit('/').next().unwrap_or(path)
+    let trimmed = path.trim_end_matches('/');
+    trimmed.rsplit('/').next().unwrap_or(trimmed)
 }
 
-/// What stands before the last slash.
+/// The part before the last slash.
 pub(super) fn dir_name(path: &str) -> &str {
     match path.trim_end_matches('/').rsplit_once('/') {
         Some(("", _)) => "/",

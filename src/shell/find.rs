@@ -54,7 +54,7 @@ enum Action<'f> {
 struct Find<'f> {
     /// Tests, each with what it is to come to.
     tests: Vec<(Test, bool)>,
-    /// What stands before `-prune -o`: what fits one of them is not gone into.
+    /// The tests before `-prune -o`: a directory that passes one of them is not searched.
     pruned: Vec<(Test, bool)>,
     action: Action<'f>,
     min_depth: usize,
@@ -62,14 +62,14 @@ struct Find<'f> {
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
-    let is_expression = |arg: &Field| arg.text.starts_with(['-', '(', '!']);
-    let start = args.iter().position(is_expression).unwrap_or(args.len());
-    let (dirs, rest) = args.split_at(start);
+    let mut words = args.iter();
+    let start = words.position(|arg| arg.text.starts_with(['-', '(', '!']));
+    let (named, rest) = args.split_at(start.unwrap_or(args.len()));
     let here = [Field::literal(".")];
-    let dirs = if dirs.is_empty() { &here } else { dirs };
+    let dirs = if named.is_empty() { &here } else { named };
     let find = Find::parse(rest);
-    let is_open = |(test, _): &(Test, bool)| matches!(test, Test::Some | Test::Unknown);
-    let is_open = find.tests.iter().any(is_open);
+    let mut tests = find.tests.iter();
+    let is_open = tests.any(|(test, _)| matches!(test, Test::Some | Test::Unknown));
     if is_open || rest.iter().any(|word| is_in(OTHER_ACTIONS, &word.text)) {
         shell.unknown_write();
     }
@@ -160,7 +160,10 @@ impl<'f> Find<'f> {
                 found.push(path.clone());
             }
             let goes_on = is_dir && self.max_depth.is_none_or(|most| depth < most);
-            let Some(dir) = shell.absolute(&path).filter(|_| goes_on) else {
+            if !goes_on {
+                continue;
+            }
+            let Some(dir) = shell.absolute(&path) else {
                 continue;
             };
             if left == 0 {

@@ -6,9 +6,9 @@ use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::Field;
 use super::glob::{Glob, is_pattern};
-use super::{copy, edit};
-use crate::base::path::collapse;
-use crate::base::target::Act;
+use super::{copy, edit, obscure};
+use crate::base::path::{self, collapse, relative};
+use crate::base::target::{Act, Cleaning};
 use crate::base::text::is_in;
 use crate::systems::system;
 
@@ -20,6 +20,10 @@ const READING: &str = "add blame branch cat-file check-ignore config describe di
 /// Subcommands that may bring any of the files of a revision.
 const CHECKING_OUT: &str = "am apply checkout cherry-pick clean merge mv pull rebase reset restore revert rm stash \
     switch worktree";
+
+/// Those of them that rewrite the work tree by what git itself knows.
+const REWRITING: &str =
+    "am checkout cherry-pick clean merge pull rebase reset restore revert stash switch worktree";
 
 /// Subcommands of `git stash` that take nothing away.
 const KEEPING: &str = "list show drop pop apply branch clear create store";
@@ -35,6 +39,8 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let Some((verb, args)) = rest.split_first() else {
         return Ran::unknown();
     };
+    shell.is_obscure |=
+        obscure::git_runs_more(&own, &verb.text, &Args::parse(args, Options::default()));
     shell.subshell(|shell| {
         for dir in own.values("C work-tree") {
             shell.place.cwd = shell.absolute(&dir.text);
@@ -42,6 +48,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
         let reads_stash = verb.is("stash") && args.iter().any(|arg| is_in("list show", &arg.text));
         if !is_in(READING, &verb.text) && !reads_stash {
             shell.checks_out |= is_in(CHECKING_OUT, &verb.text);
+            shell.is_obscure |= !is_in(REWRITING, &verb.text);
             shell.unknown_write();
         }
         subcommand(shell, &verb.text, args)
@@ -65,7 +72,10 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Ran {
         "clone" => shell.report_all(operand(1), Act::MakeDir),
         "bundle" if first == "create" => shell.report_all(operand(1), Act::Write),
         "worktree" if first == "add" => shell.report_all(operand(1), Act::MakeDir),
-        "worktree" if first == "remove" => shell.report_all(operand(1), Act::RemoveTree),
+        // Without `--force` git refuses where something would be lost.
+        "worktree" if first == "remove" && parsed.has("f force") => {
+            shell.report_all(operand(1), Act::RemoveTree)
+        }
         "apply" => {
             let patch = match operand(0).filter(|file| !file.is("-")) {
                 Some(file) => shell.content(file),
@@ -102,12 +112,12 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
     let (before, behind) = args.split_at(mark.unwrap_or(0));
     let mut revision = before.iter().find(|arg| !arg.is_option());
     let mut paths: Vec<&Field> = behind.iter().filter(|arg| !arg.is_option()).collect();
-    let is_path = |first: &&Field| {
+    let begins_with_path = paths.first().is_some_and(|first| {
         has("--ours --theirs -m --merge")
             || first.text.starts_with('.')
             || shell.exists(&first.text)
-    };
-    if mark.is_none() && !paths.first().is_some_and(is_path) {
+    });
+    if mark.is_none() && !begins_with_path {
         let rest = paths.split_off(paths.len().min(1));
         revision = std::mem::replace(&mut paths, rest).pop();
     }
@@ -117,15 +127,14 @@ fn checkout(shell: &mut Shell<'_>, args: &[Field]) {
 /// Which files of a directory another revision has is not known.
 fn write_files(shell: &mut Shell<'_>, paths: &[&Field], revision: Option<&Field>) {
     for path in paths {
-        let absolute = shell.absolute(&path.text);
         let is_dir = path.text.ends_with(['/', '.']) || shell.is_dir(&path.text);
-        let is_governed = |path: String| system::are_named_in(&format!("{}/", collapse(&path)));
-        match absolute.is_some() && is_dir {
-            false => shell.report(path, Act::Write),
-            true if revision.is_some() && absolute.is_some_and(is_governed) => {
-                shell.report(path, Act::Clear)
+        match shell.absolute(&path.text) {
+            Some(dir) if is_dir => {
+                if revision.is_some() && system::are_named_in(&format!("{}/", collapse(&dir))) {
+                    shell.report(path, Act::Clear);
+                }
             }
-            true => {}
+            _ => shell.report(path, Act::Write),
         }
     }
 }
@@ -135,14 +144,23 @@ fn clean(shell: &mut Shell<'_>, args: &Args<'_>) {
     if !args.has("f force") || args.has("n dry-run") {
         return;
     }
-    let exclude = args.values("e exclude").map(|rule| rule.text.clone());
-    let rules = exclude.filter(|_| !args.has("X")).collect();
+    let rules = if args.has("X") {
+        Vec::new()
+    } else {
+        let exclude = args.values("e exclude");
+        exclude.map(|rule| rule.text.clone()).collect()
+    };
     let here = Field::literal(".");
     let paths = match args.operands.as_slice() {
         [] if args.has("d") => &[&here][..],
         paths => paths,
     };
-    clear_all(shell, paths, args.has("x X"), rules);
+    let cleaning = if args.has("x X") {
+        Cleaning::Ignored
+    } else {
+        Cleaning::Untracked
+    };
+    clear_all(shell, paths, cleaning, rules);
 }
 
 /// `git stash -u` takes what is not tracked; `pop` brings it back.
@@ -156,9 +174,13 @@ fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     let root = Field::literal(top_level(shell).unwrap_or(".".to_owned()));
     let (mut rules, mut paths) = (Vec::new(), Vec::new());
-    let n_verbs = usize::from(matches!(verb, "push" | "save"));
-    let specs = args.operands.iter().skip(n_verbs);
-    for spec in specs.filter(|_| verb != "save") {
+    let specs = match verb {
+        // What follows is a message.
+        "save" => &[],
+        "push" => args.operands.get(1..).unwrap_or_default(),
+        _ => &args.operands,
+    };
+    for spec in specs {
         let mut signs = [":!", ":^", ":(exclude)"].iter();
         match signs.find_map(|sign| spec.text.strip_prefix(sign)) {
             Some(rule) => rules.push(rule.to_owned()),
@@ -169,37 +191,47 @@ fn stash(shell: &mut Shell<'_>, args: &Args<'_>) {
         paths.push(&root);
     }
     let at = shell.targets.len();
-    clear_all(shell, &paths, args.has("a all"), rules);
+    let cleaning = if args.has("a all") {
+        Cleaning::ChangedOrIgnored
+    } else {
+        Cleaning::Changed
+    };
+    clear_all(shell, &paths, cleaning, rules);
     let taken = shell.take_targets(at);
     shell.stashed.extend(taken);
 }
 
-/// Clears paths of what git does not track; what it ignores stays, unless that is taken too.
-fn clear_all(shell: &mut Shell<'_>, paths: &[&Field], takes_ignored: bool, mut rules: Vec<String>) {
-    let act = match takes_ignored {
-        true => Act::Clear,
-        false => {
-            rules.extend(ignored(shell));
-            Act::Clean
-        }
-    };
+/// Clears paths of what git does not keep.
+fn clear_all(shell: &mut Shell<'_>, paths: &[&Field], cleaning: Cleaning, mut rules: Vec<String>) {
+    if !cleaning.takes_ignored() {
+        rules.extend(ignored(shell));
+    }
+    let top = top_level(shell);
     for path in paths {
-        clear(shell, act, path, &rules);
+        let path_in_tree = match (shell.absolute(&path.text), &top) {
+            (Some(path), Some(top)) => relative(&collapse(&path), top).map(str::to_owned),
+            _ => None,
+        };
+        let below = path_in_tree.as_deref().unwrap_or_default();
+        clear(shell, Act::Clean(cleaning), path, below, &rules);
     }
 }
 
 /// The lines of the root's `.gitignore`.
 fn ignored(shell: &Shell<'_>) -> Vec<String> {
-    let text = top_level(shell).and_then(|top| shell.scene.disk.text(&format!("{top}/.gitignore")));
-    let text = text.unwrap_or_default();
-    let rules = text.lines().map(str::trim);
-    let rules = rules.filter(|rule| !rule.is_empty() && !rule.starts_with(['#', '!']));
-    rules.map(str::to_owned).collect()
+    let text = top_level(shell)
+        .and_then(|top| shell.scene.disk.text(&format!("{top}/.gitignore")))
+        .unwrap_or_default();
+    text.lines()
+        .map(str::trim)
+        .filter(|rule| !rule.is_empty() && !rule.starts_with(['#', '!']))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Reports what is cleared: a file by its name, a whole directory, or entry by entry where
-/// rules tell them apart.
-fn clear(shell: &mut Shell<'_>, act: Act, dir: &Field, rules: &[String]) {
+/// rules tell them apart. `below` is the directory's path from where the rules count.
+pub(super) fn clear(shell: &mut Shell<'_>, act: Act, dir: &Field, below: &str, rules: &[String]) {
     let Some(path) = shell.absolute(&dir.text) else {
         return shell.report(dir, act);
     };
@@ -209,16 +241,67 @@ fn clear(shell: &mut Shell<'_>, act: Act, dir: &Field, rules: &[String]) {
     if rules.is_empty() {
         return shell.report(dir, act);
     }
-    for name in shell.entries(&path) {
-        if !rules.iter().any(|rule| names(rule, &name)) {
-            shell.report(&Field::literal(format!("{path}/{name}")), act);
+    let mut dirs = vec![(path, below.to_owned())];
+    while let Some((dir, below)) = dirs.pop() {
+        for name in shell.entries(&dir) {
+            let (path, below) = (format!("{dir}/{name}"), path::below(&below, &name));
+            match spared(rules, &below) {
+                Spared::Whole => {}
+                Spared::Part if shell.is_dir(&path) => dirs.push((path, below)),
+                Spared::Part | Spared::Nothing => shell.report(&Field::literal(path), act),
+            }
         }
     }
 }
 
-/// Whether a rule names an entry, or a governed place in it.
-fn names(rule: &str, name: &str) -> bool {
-    let rule = rule.trim_matches('/');
-    let is_below = rule.split('/').next() == Some(name);
-    Glob::new(rule).matches(name) || (is_below && system::are_named_in(&format!("{rule}/")))
+/// What rules spare of an entry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spared {
+    Nothing,
+    /// Something below it.
+    Part,
+    Whole,
+}
+
+/// The last rule that speaks of an entry decides; one with `!` takes a sparing back.
+fn spared(rules: &[String], entry: &str) -> Spared {
+    let mut spared = Spared::Nothing;
+    for rule in rules {
+        let (pattern, is_negated) = match rule.strip_prefix('!') {
+            Some(pattern) => (pattern, true),
+            None => (rule.as_str(), false),
+        };
+        match (spares(pattern, entry), is_negated) {
+            (Spared::Nothing, _) => {}
+            (found, false) => spared = found,
+            (Spared::Whole, true) => spared = Spared::Nothing,
+            (_, true) => spared = Spared::Part,
+        }
+    }
+    spared
+}
+
+/// A pattern without a slash counts at any depth, another from the top.
+fn spares(pattern: &str, entry: &str) -> Spared {
+    let anchored = pattern.trim_end_matches('/');
+    if !anchored.contains('/') {
+        let name = entry.rsplit('/').next().unwrap_or(entry);
+        return if Glob::new(anchored).matches(name) {
+            Spared::Whole
+        } else {
+            Spared::Nothing
+        };
+    }
+    let (mut parts, mut names) = (
+        anchored.trim_start_matches('/').split('/'),
+        entry.split('/'),
+    );
+    loop {
+        match (parts.next(), names.next()) {
+            (None, _) => return Spared::Whole,
+            (Some(_), None) => return Spared::Part,
+            (Some(part), Some(name)) if Glob::new(part).matches(name) => {}
+            (Some(_), Some(_)) => return Spared::Nothing,
+        }
+    }
 }

@@ -47,7 +47,7 @@ pub(super) fn is_pattern(pattern: &str) -> bool {
     false
 }
 
-/// The text that a pattern without signs stands for.
+/// The text that a pattern without signs matches.
 pub(super) fn unescape(pattern: &str) -> String {
     let mut text = String::with_capacity(pattern.len());
     let mut chars = pattern.chars();
@@ -137,7 +137,7 @@ impl Element {
     }
 }
 
-/// What stands behind `[`, with its length; `None` where no `]` ends it.
+/// The set behind `[`, with its length; `None` where no `]` ends it.
 fn set(chars: &[char]) -> Option<(Element, usize)> {
     let holds = !matches!(chars.first(), Some('!' | '^'));
     let start = usize::from(!holds);
@@ -191,8 +191,9 @@ impl Shell<'_> {
                 if self.has_given_up() {
                     return found;
                 }
-                let is_dir = || self.is_dir(&join(&listed, &name));
-                if glob.matches_name(&name) && (slash.is_empty() || is_dir()) {
+                if glob.matches_name(&name)
+                    && (slash.is_empty() || self.is_dir(&join(&listed, &name)))
+                {
                     found.push(format!("{dir}{name}{slash}"));
                 }
             }

@@ -22,17 +22,18 @@ pub(super) enum Language {
 impl Language {
     /// The language of an interpreter.
     pub(super) fn of(name: &str) -> Option<Self> {
-        let is_version = |c: char| c.is_ascii_digit() || c == '.';
-        Some(match name.trim_end_matches(is_version) {
-            "python" | "pypy" | "ipython" => Self::Python,
-            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => Self::JavaScript,
-            "perl" => Self::Perl,
-            "ruby" => Self::Ruby,
-            _ => return None,
-        })
+        Some(
+            match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+                "python" | "pypy" | "ipython" => Self::Python,
+                "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => Self::JavaScript,
+                "perl" => Self::Perl,
+                "ruby" => Self::Ruby,
+                _ => return None,
+            },
+        )
     }
 
-    /// Options that take a value, and those behind which code stands.
+    /// Options that take a value, and those whose value is code.
     fn options(self) -> (Options, &'static str) {
         let of_node = "eval print require import input-type";
         match self {
@@ -54,6 +55,7 @@ pub(super) fn run(shell: &mut Shell<'_>, language: Language, args: &[Field]) -> 
     let n_verbs = usize::from(args.first().is_some_and(is_verb));
     let (options, code) = language.options();
     let (own, rest) = Args::before_command(&args[n_verbs..], options);
+    shell.is_obscure |= own.options().next().is_some();
     if own.has("check wc") || (own.has("c") && language != Language::Python) {
         return Ran::silent();
     }

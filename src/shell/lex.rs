@@ -113,7 +113,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Over blanks and the ends of lines, behind which the texts of here-documents stand.
+    /// Over blanks and the ends of lines, which the texts of here-documents follow.
     pub(super) fn skip_lines(&mut self) -> Parsed<()> {
         self.skip_blanks();
         while self.eat("\n") {
@@ -169,11 +169,34 @@ impl<'t> Parser<'t> {
                     let list = self.list_in_parens()?;
                     word.parts.push(Part::Process(list));
                 }
+                b'(' if opens_pattern(&word) => self.pattern_list(&mut word)?,
                 byte if is_meta(byte) => break,
                 _ => self.word_part(&mut word, Quoting::Bare)?,
             }
         }
         Ok((self.at > start).then_some(word))
+    }
+
+    /// Parentheses within a pattern: alternatives (`!(a|b)`, with `extglob`), or zsh's
+    /// qualifiers (`*.md(N)`). What it matches is among what `*` does.
+    fn pattern_list(&mut self, word: &mut Word) -> Parsed<()> {
+        let mut open = 0_usize;
+        loop {
+            match self.next_char().ok_or(Limit::Syntax)? {
+                '(' => open += 1,
+                ')' if open == 1 => break,
+                ')' => open -= 1,
+                '\n' => return Err(Limit::Syntax),
+                _ => {}
+            }
+        }
+        if let Some(Part::Bare(text)) = word.parts.last_mut()
+            && text.ends_with(['!', '+', '@', '?'])
+        {
+            text.pop();
+            text.push('*');
+        }
+        Ok(())
     }
 
     /// A word within `${…}`, up to one of the bytes. Blanks do not end it, nor do quotes
@@ -215,26 +238,29 @@ impl<'t> Parser<'t> {
             Some(b'`') => self.backticks(word, quoting)?,
             Some(b'}' | b']' | b'/') => push(word, Quoting::Bare, self.take(1)),
             _ => {
-                let is_plain = |byte| !is_meta(byte) && !b"\\'\"$`}]/".contains(&byte);
-                push(word, Quoting::Bare, self.take_while(is_plain));
+                let plain =
+                    self.take_while(|byte| !is_meta(byte) && !b"\\'\"$`}]/".contains(&byte));
+                push(word, Quoting::Bare, plain);
             }
         }
         Ok(())
     }
 
-    /// What stands between double quotes, behind the first of them; without an end, the whole
+    /// The text between double quotes, behind the first of them; without an end, the whole
     /// text.
     fn quoted(&mut self, word: &mut Word, end: Option<u8>) -> Parsed<()> {
         loop {
-            let is_plain = |byte| Some(byte) != end && !b"$`\\".contains(&byte);
-            push(word, Quoting::Quoted, self.take_while(is_plain));
+            let plain = self.take_while(|byte| Some(byte) != end && !b"$`\\".contains(&byte));
+            push(word, Quoting::Quoted, plain);
             match self.peek() {
                 Some(b'$') => self.dollar(word, Quoting::Quoted)?,
                 Some(b'`') => self.backticks(word, Quoting::Quoted)?,
                 Some(b'\\') => {
-                    let escaped = self.peek_at(1);
-                    let is_escape = |byte| Some(byte) == end || b"$`\\\n".contains(&byte);
-                    self.at += usize::from(escaped.is_some_and(is_escape));
+                    let is_escape = match self.peek_at(1) {
+                        Some(b'$' | b'`' | b'\\' | b'\n') => true,
+                        escaped => escaped.is_some() && escaped == end,
+                    };
+                    self.at += usize::from(is_escape);
                     push(word, Quoting::Quoted, self.take(1).trim_end_matches('\n'));
                 }
                 None if end.is_some() => return Err(Limit::Syntax),
@@ -323,8 +349,7 @@ impl<'t> Parser<'t> {
 
     /// The operator of `${…}`, without a colon before it.
     fn operator(&mut self) -> &'t str {
-        let behind_colon = self.peek_at(1).filter(|_| self.peek() == Some(b':'));
-        if behind_colon.is_some_and(|byte| b"-=+?".contains(&byte)) {
+        if let [Some(b':'), Some(b'-' | b'=' | b'+' | b'?')] = [self.peek(), self.peek_at(1)] {
             self.at += 1;
         }
         match [self.peek(), self.peek_at(1)] {
@@ -362,9 +387,10 @@ impl<'t> Parser<'t> {
     pub(super) fn list_in_parens(&mut self) -> Parsed<List> {
         let list = self.nested(Self::list)?;
         self.skip_lines()?;
-        match self.eat(")") {
-            true => Ok(list),
-            false => Err(Limit::Syntax),
+        if self.eat(")") {
+            Ok(list)
+        } else {
+            Err(Limit::Syntax)
         }
     }
 
@@ -414,8 +440,8 @@ fn expanded(text: &str, depth: usize) -> Parsed<Word> {
     Ok(word)
 }
 
-/// What an escape of `$'…'` and of `printf` stands for, behind its backslash, with its length.
-/// What codes of characters stand for is not looked up.
+/// The character of an escape of `$'…'` and of `printf`, behind its backslash, with its length.
+/// Codes of characters are not looked up.
 pub(super) fn escaped(rest: &str) -> (char, usize) {
     match rest.chars().next() {
         Some('n') => ('\n', 1),
@@ -426,6 +452,16 @@ pub(super) fn escaped(rest: &str) -> (char, usize) {
         Some('x' | 'u' | 'U' | '0'..='7') => (UNKNOWN, 1),
         _ => ('\\', 0),
     }
+}
+
+/// Whether a parenthesis behind this much of a word is a part of it: behind a pattern, or a sign
+/// of `extglob`.
+fn opens_pattern(word: &Word) -> bool {
+    let is_pattern =
+        |part: &Part| matches!(part, Part::Bare(text) if text.contains(['*', '?', '[']));
+    let is_sign =
+        matches!(word.parts.last(), Some(Part::Bare(text)) if text.ends_with(['!', '+', '@']));
+    is_sign || word.parts.iter().any(is_pattern)
 }
 
 fn push(word: &mut Word, quoting: Quoting, text: &str) {

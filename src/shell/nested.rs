@@ -12,8 +12,10 @@ use crate::base::text::is_in;
 
 /// `sh [options] [-c TEXT [NAME]] [arguments]`, with a script or its input to read else.
 pub(super) fn shell(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Ran {
-    let (own, rest) = Args::before_command(args, Options::of("oO", "rcfile init-file"));
-    let rest = rest.strip_prefix(&[Field::literal("-")]).unwrap_or(rest);
+    let (own, operands) = Args::before_command(args, Options::of("oO", "rcfile init-file"));
+    let behind_dash = operands.strip_prefix(&[Field::literal("-")]);
+    let rest = behind_dash.unwrap_or(operands);
+    shell.is_obscure |= own.has("i l login rcfile init-file");
     let whole = shell.limit;
     let ran = match rest {
         _ if own.has("n") => Ran::silent(),
@@ -50,9 +52,10 @@ pub(super) fn line(shell: &mut Shell<'_>, words: &[Field]) -> Ran {
 
 /// `pwsh -c LINE`. Redirections of `cmd /c LINE` are written the same way.
 pub(super) fn powershell(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
-    let is_mark = |arg: &Field| is_in("-c -command /c //c", &arg.text.to_lowercase());
-    let at = args.iter().position(is_mark).unwrap_or(args.len());
-    let line = print::joined(args.get(at + 1..).unwrap_or(&[]), ' ').text;
+    let mut words = args.iter();
+    let mark = words.position(|arg| is_in("-c -command /c //c", &arg.text.to_lowercase()));
+    let after = args.get(mark.unwrap_or(args.len()) + 1..);
+    let line = print::joined(after.unwrap_or(&[]), ' ').text;
     shell.subshell(|shell| {
         shell.deeper(|shell| {
             powershell::run(shell, &line);

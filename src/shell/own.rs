@@ -1,22 +1,194 @@
-//! The commands that take this program or its hooks out, and those of its own that write.
+//! This program's own commands, and those that take it or its hooks out.
 
 use super::args::{Args, Options};
 use super::eval::Shell;
-use super::field::Field;
+use super::field::{Field, base_name};
+use super::targets::Entry;
 use crate::base::target::Act;
 use crate::base::text::is_in;
+use crate::base::{env, path};
 
-pub(super) const OPTIONS: &str =
-    "agent from html limit mode prefix project rule scope session sha256 since system";
+/// The program's name, and that of its package.
+pub(super) const NAME: &str = "statewarden";
+
+/// Those with a value, of all verbs.
+pub(super) const OPTIONS: &str = "agent agent-notes antipatterns architecture at by conventions decision entry-points env-file event \
+    expect focus-path format from gate-result html input instances iteration key-patterns limit max-iterations \
+    message mode overview parallel-group phase prefix project quick-reference report root rule scope session sha256 \
+    since site spec stale-days system teammate tech-stack texts tool until";
+
+/// A command of this program's own, as a call runs it. What is not known of a word holds
+/// U+10FFFF.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnCommand {
+    /// The verb, and the operands behind it.
+    pub words: Vec<String>,
+    /// By their names without dashes, each with its value.
+    pub options: Vec<(String, Option<String>)>,
+    /// The project that is named, else the directory in which it runs; `None` where that is
+    /// not known.
+    pub dir: Option<String>,
+    pub stdin: Stdin,
+}
+
+/// Where the input of a command comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    /// From whoever runs the whole line.
+    Inherited,
+    /// From a pipe, a file or a text in the line.
+    Given,
+}
+
+impl OwnCommand {
+    pub fn verb(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// The operand behind the verb.
+    pub fn operand(&self, n: usize) -> Option<&str> {
+        self.words.get(n).map(String::as_str)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|(option, _)| option == name)
+    }
+
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let mut given = self.options.iter().rev();
+        given.find(|(option, _)| option == name)?.1.as_deref()
+    }
+}
+
+/// Whether a word is the program, or its package on npm: `statewarden@latest`.
+pub(super) fn is_package(name: &str) -> bool {
+    name.split('@').next() == Some(NAME)
+}
+
+/// Whether a path or a word names the program.
+pub(super) fn is_named_by(text: &str) -> bool {
+    let name = base_name(text);
+    name.strip_suffix(".exe").unwrap_or(name) == NAME
+}
+
+/// Whether what runs is a file or a link that the command itself made, out of something that is
+/// not known, while it named this program.
+pub(super) fn may_be_copy(shell: &Shell<'_>, program: &Field) -> bool {
+    if !shell.names_own_program {
+        return false;
+    }
+    let path = shell.absolute(&program.text);
+    let made = path.and_then(|path| shell.made.get(&*path::collapse(&path)));
+    matches!(made, Some(Entry::File(None) | Entry::Link(_)))
+}
 
 pub(super) fn run(shell: &mut Shell<'_>, args: &Args<'_>) {
+    // It runs what is behind it.
+    if let [verb, behind @ ..] = args.operands.as_slice()
+        && verb.is("fence")
+    {
+        let command: Vec<Field> = behind.iter().copied().cloned().collect();
+        shell.deeper(|shell| shell.run_program(&command));
+        return;
+    }
     shell.unknown_write();
+    if args.has("help h version V") {
+        return;
+    }
+    note(shell, args);
     match args.operands.first().map_or("", |verb| &verb.text) {
-        _ if args.has("dry-run help h") => {}
+        _ if args.has("dry-run") => {}
         "uninstall" => overwrite_settings(shell, args, "{}"),
         "install" if args.value("mode").is_some() => set_mode(shell, args),
         "denies" => shell.report_all(args.value("html"), Act::Write),
         _ => {}
+    }
+}
+
+/// Keeps the command for the rules, which know what its verb does.
+fn note(shell: &mut Shell<'_>, args: &Args<'_>) {
+    /// Nobody runs more of them in a line.
+    const MAX: usize = 64;
+    let dir = match args.value("project") {
+        Some(named) => shell.absolute(&named.text),
+        None => shell.place.cwd.clone(),
+    };
+    let text = |field: &Field| field.text.clone();
+    let options = args
+        .options()
+        .map(|(name, value)| (name.to_owned(), value.map(text)));
+    let command = OwnCommand {
+        words: args.operands.iter().copied().map(text).collect(),
+        options: options.collect(),
+        dir,
+        stdin: shell.stdin_from,
+    };
+    if shell.own_commands.len() < MAX {
+        shell.own_commands.push(command);
+    }
+}
+
+/// `chmod`, `chown` and their like, of the program or of a directory that holds it: what
+/// cannot be started guards nothing.
+pub(super) fn change_access(shell: &mut Shell<'_>, args: &Args<'_>) {
+    let mode = args.operands.first().map_or("", |mode| &mode.text);
+    let granted = mode
+        .trim_start_matches(['u', 'g', 'o', 'a'])
+        .strip_prefix('+');
+    if granted.is_some_and(|rights| rights.trim_start_matches(['r', 'w', 'x', 'X']).is_empty()) {
+        return;
+    }
+    let digits = mode.trim_start_matches('0');
+    let owner = u32::from_str_radix(digits, 8).map(|mode| mode >> 6);
+    let is_octal = !mode.is_empty() && mode.bytes().all(|byte| byte.is_ascii_digit());
+    let is_closing = is_octal && owner.map_or(true, closes);
+    let goes_below = args.has("R recursive x r") || mode.contains('-') || is_closing;
+    let depth = if goes_below {
+        Depth::Below
+    } else {
+        Depth::Here
+    };
+    let operands: Vec<Field> = args.operands.iter().copied().cloned().collect();
+    report_program(shell, &operands, depth);
+}
+
+/// How far a change of rights reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// What is named.
+    Here,
+    /// All below it too: what is in a directory that cannot be entered cannot be started.
+    Below,
+}
+
+/// Whether an owner with these rights cannot run a file, or enter a directory.
+pub(super) fn closes(owner: u32) -> bool {
+    owner & 1 == 0
+}
+
+/// Reports the program where it, or a directory that holds it, is among these.
+pub(super) fn report_program(shell: &mut Shell<'_>, paths: &[Field], depth: Depth) {
+    for field in paths {
+        let Some(there) = shell.absolute(&field.text) else {
+            continue;
+        };
+        let there = path::collapse(&there).into_owned();
+        let reached = env::own_program().find(|program| {
+            let below = path::relative(program, &there);
+            below.is_some_and(|below| below.is_empty() || depth == Depth::Below)
+        });
+        if let Some(program) = reached {
+            shell.report(&Field::literal(program), Act::Edit);
+        }
+    }
+}
+
+/// Where `which` finds this program: the file that runs.
+pub(super) fn place(asked: &[Field]) -> Option<Field> {
+    if asked.iter().any(|name| name.is(NAME)) {
+        env::own_program().next().map(Field::literal)
+    } else {
+        None
     }
 }
 
@@ -29,10 +201,11 @@ fn overwrite_settings(shell: &mut Shell<'_>, args: &Args<'_>, text: &str) {
     let of_user = config
         .cloned()
         .unwrap_or(shell.home().join(&Field::literal(".claude")));
-    let of_projects = projects(shell, args);
-    let of_projects = of_projects.iter();
-    let dirs = of_projects.map(|project| project.join(&Field::literal(".claude")));
-    let dirs: Vec<Field> = dirs.chain([of_user]).collect();
+    let mut dirs = projects(shell, args);
+    for dir in &mut dirs {
+        *dir = dir.join(&Field::literal(".claude"));
+    }
+    dirs.push(of_user);
     for name in ["settings.json", "settings.local.json"].map(Field::literal) {
         for dir in &dirs {
             shell.write(&dir.join(&name), Act::Write, Some(&Field::literal(text)));
@@ -48,11 +221,14 @@ const REMOVES: &str = "disable remove rm un uninstall unlink";
 
 /// `npm uninstall -g statewarden`, `claude plugin disable statewarden@MARKETPLACE`.
 pub(super) fn removal_of_package(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
-    let is_ours = |arg: &Field| arg.text.split('@').next() == Some("statewarden");
+    if !is_in(MANAGERS, name) {
+        return;
+    }
     // `claude plugin marketplace remove`
     let mut verbs = args.iter().filter(|arg| !arg.is_option()).take(3);
     let removes = verbs.any(|verb| is_in(REMOVES, &verb.text));
-    if !is_in(MANAGERS, name) || !removes || !args.iter().any(is_ours) {
+    let mut packages = args.iter().map(|arg| arg.text.split('@').next());
+    if !removes || !packages.any(|package| package == Some("statewarden")) {
         return;
     }
     let switched_off = r#"{"enabledPlugins":{"statewarden":false}}"#;

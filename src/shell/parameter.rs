@@ -34,13 +34,13 @@ impl Shell<'_> {
             }
             (operator @ ("/" | "//"), Some(values)) => {
                 let pattern = self.pattern(operand).filter(|pattern| !is_pattern(pattern));
-                let pattern = pattern.map(|pattern| unescape(&pattern));
-                let with = self.text(with).text;
+                let from = pattern.map(|pattern| unescape(&pattern));
+                let to = self.text(with).text;
                 changed(&values, |text| {
-                    let pattern = pattern.as_deref().filter(|pattern| !pattern.is_empty())?;
+                    let from = from.as_deref().filter(|from| !from.is_empty())?;
                     Some(match operator {
-                        "/" => text.replacen(pattern, &with, 1),
-                        _ => text.replace(pattern, &with),
+                        "/" => text.replacen(from, &to, 1),
+                        _ => text.replace(from, &to),
                     })
                 })
             }
@@ -66,7 +66,7 @@ impl Shell<'_> {
         match name {
             "@" | "*" => return Some(positional.to_vec()),
             "#" => return Some(vec![Field::literal(positional.len().to_string())]),
-            // One value stands for all.
+            // Any number does.
             "$" | "RANDOM" => return Some(vec![Field::literal("12345")]),
             "PWD" => return Some(vec![Field::of(self.place.cwd.as_ref())]),
             "OLDPWD" => return Some(vec![Field::of(self.place.left.as_ref())]),

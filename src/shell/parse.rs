@@ -10,35 +10,40 @@ use super::syntax::{Arm, Command, Job, Kind, Link, List, Pipeline, Sense, Statem
 /// Words that end a list.
 const CLOSING: [&str; 8] = ["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 
+/// What stopped the reading of a text, and where.
+pub(super) struct Fault {
+    pub(super) limit: Limit,
+    pub(super) at: usize,
+}
+
 /// The statements of a text; with what stopped the reading, those before it.
-pub(super) fn statements(text: &str, depth: usize) -> (List, Option<Limit>) {
+pub(super) fn statements(text: &str, depth: usize) -> (List, Option<Fault>) {
     let mut parser = Parser::new(text, depth);
     let mut list = List::new();
     loop {
-        if let Err(limit) = parser.skip_lines() {
-            return (list, Some(limit));
-        }
-        if parser.peek().is_none() {
-            return (list, None);
-        }
-        let statement = match parser.is_at_list_end() {
-            true => Err(Limit::Syntax),
-            false => parser.statement(),
+        let statement = match parser.skip_lines() {
+            Ok(()) if parser.peek().is_none() => return (list, None),
+            Ok(()) if parser.is_at_list_end() => Err(Limit::Syntax),
+            Ok(()) => parser.statement(),
+            Err(limit) => Err(limit),
         };
         match statement {
             Ok(statement) => list.push(statement),
-            Err(limit) => return (list, Some(limit)),
+            Err(limit) => {
+                let at = parser.at;
+                return (list, Some(Fault { limit, at }));
+            }
         }
     }
 }
 
 /// The same, but all or nothing.
 pub(super) fn whole(text: &str, depth: usize) -> Parsed<List> {
-    let (list, limit) = match depth > super::lex::MAX_DEPTH {
-        true => return Err(Limit::Depth),
-        false => statements(text, depth),
-    };
-    limit.map_or(Ok(list), Err)
+    if depth > super::lex::MAX_DEPTH {
+        return Err(Limit::Depth);
+    }
+    let (list, limit) = statements(text, depth);
+    limit.map_or(Ok(list), |fault| Err(fault.limit))
 }
 
 impl Parser<'_> {
@@ -78,10 +83,10 @@ impl Parser<'_> {
 
     fn expect(&mut self, word: &str) -> Parsed<()> {
         self.skip_lines()?;
-        match self.keyword(word) {
-            true => Ok(()),
-            false => Err(Limit::Syntax),
+        if self.keyword(word) {
+            return Ok(());
         }
+        Err(Limit::Syntax)
     }
 
     fn statement(&mut self) -> Parsed<Statement> {
@@ -208,9 +213,10 @@ impl Parser<'_> {
                 break;
             }
         }
-        let otherwise = match self.keyword("else") {
-            true => Some(self.list()?),
-            false => None,
+        let otherwise = if self.keyword("else") {
+            Some(self.list()?)
+        } else {
+            None
         };
         self.expect("fi")?;
         Ok(Kind::If { arms, otherwise })
@@ -260,13 +266,11 @@ impl Parser<'_> {
         self.skip_blanks();
         self.eat(";");
         self.skip_lines()?;
-        match self.keyword("{") {
-            true => self.body("}"),
-            false => {
-                self.expect("do")?;
-                self.body("done")
-            }
+        if self.keyword("{") {
+            return self.body("}");
         }
+        self.expect("do")?;
+        self.body("done")
     }
 
     fn case(&mut self) -> Parsed<Kind> {
@@ -307,6 +311,8 @@ impl Parser<'_> {
             match self.word()? {
                 Some(word) => words.push(word),
                 None if self.peek().is_none() => return Err(Limit::Syntax),
+                // `(#i)` of zsh
+                None if self.eat("(#") => drop(self.take_while(|byte| byte != b')')),
                 None => self.at += 1,
             }
         }
@@ -326,8 +332,9 @@ mod tests {
     /// How many statements a text has, or what keeps it from being read.
     #[track_caller]
     fn check(text: &str, expected: Result<usize, Limit>) {
-        let (list, limit) = statements(text, 0);
-        assert_eq!(limit.map_or(Ok(list.len()), Err), expected, "{text}");
+        let (list, fault) = statements(text, 0);
+        let found = fault.map_or(Ok(list.len()), |fault| Err(fault.limit));
+        assert_eq!(found, expected, "{text}");
     }
 
     #[test]

@@ -14,6 +14,12 @@ use super::glob::is_pattern;
 use super::lex::{MAX_DEPTH, is_name_byte};
 use crate::base::target::Act;
 
+/// The longest value of a variable that is followed, in bytes: a path, or a short script.
+const MAX_VALUE: usize = 64 << 10;
+
+/// How much is copied in one step of the bound on work.
+const BYTES_A_STEP: usize = 256;
+
 struct Reader<'t, 'h, 's> {
     rest: &'t str,
     shell: &'h mut Shell<'s>,
@@ -50,13 +56,11 @@ impl<'t> Reader<'t, '_, '_> {
 
     /// Takes the letters of a name.
     fn take_name(&mut self) -> &'t str {
-        let is_end = |byte: u8| !is_name_byte(byte) && byte != b':';
-        let len = self
+        let end = self
             .rest
             .bytes()
-            .position(is_end)
-            .unwrap_or(self.rest.len());
-        let (name, rest) = self.rest.split_at(len);
+            .position(|byte| !is_name_byte(byte) && byte != b':');
+        let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
         name
     }
@@ -110,7 +114,9 @@ impl<'t> Reader<'t, '_, '_> {
                 self.skip(1);
                 self.skip_blanks();
                 let value = self.command();
-                self.variables.insert(name, value);
+                let is_short = value.text.len() <= MAX_VALUE;
+                let kept = if is_short { value } else { Field::unknown() };
+                self.variables.insert(name, kept);
                 return Field::unknown();
             }
             // What a loop gives a name is not known.
@@ -122,7 +128,7 @@ impl<'t> Reader<'t, '_, '_> {
         self.command()
     }
 
-    /// A value by itself, or a command; the words of a list stand one after another.
+    /// A value by itself, or a command; the words of a list follow one another.
     fn command(&mut self) -> Field {
         let mut words = Vec::new();
         let is_value = self.peek().is_some_and(|c| "$'\"([@".contains(c));
@@ -160,9 +166,10 @@ impl<'t> Reader<'t, '_, '_> {
             return Field::unknown();
         };
         let arguments = Arguments::parse(arguments);
-        match arguments.has("whatif") {
-            true => Field::unknown(),
-            false => self.apply(effect, arguments),
+        if arguments.has("whatif") {
+            Field::unknown()
+        } else {
+            self.apply(effect, arguments)
         }
     }
 
@@ -272,7 +279,16 @@ impl<'t> Reader<'t, '_, '_> {
         }
         let environment = name.strip_prefix("env:").map(str::to_uppercase);
         match (self.variables.get(&name), name.as_str()) {
-            (Some(value), _) => value.clone(),
+            (Some(value), _) => {
+                // A value can be twice the one before it, so that a copy is work.
+                self.shell.spend(value.text.len() / BYTES_A_STEP);
+                let is_over = self.shell.has_given_up();
+                if is_over {
+                    Field::unknown()
+                } else {
+                    value.clone()
+                }
+            }
             (_, "pwd") => Field::of(self.shell.place.cwd.as_ref()),
             (_, "home") => self.shell.home(),
             (_, "") => Field::literal("$"),
@@ -316,29 +332,14 @@ impl<'t> Reader<'t, '_, '_> {
                 self.change(path, act);
             }
             Effect::Item => self.new_item(arguments),
-            Effect::Remove => {
-                let act = match arguments.has("recurse") {
-                    true => Act::RemoveTree,
-                    false => Act::Remove,
-                };
-                self.change(arguments.paths(), act);
+            Effect::Remove if arguments.has("recurse") => {
+                self.change(arguments.paths(), Act::RemoveTree);
             }
-            Effect::Copy | Effect::Move => {
-                let to = arguments.named("destination").cloned();
-                let to = to.or_else(|| arguments.positional.pop());
-                let to = to.as_ref().map(slashed);
-                let from = self.found(arguments.paths());
-                for (from, to) in from.iter().zip(to.iter().cycle()) {
-                    match effect {
-                        Effect::Move => move_to(self.shell, from, to),
-                        _ => self.shell.copy_to(from, to),
-                    }
-                }
-            }
+            Effect::Remove => self.change(arguments.paths(), Act::Remove),
+            Effect::Copy | Effect::Move => self.carry(effect, arguments),
             Effect::Rename => {
                 let paths = arguments.path();
-                let name = arguments.take("newname");
-                let name = name.as_ref().map(slashed);
+                let name = arguments.take("newname").as_ref().map(slashed);
                 for (from, name) in self.found(paths).iter().zip(&name) {
                     let to = from.with_text(dir_name(&from.text)).join(name);
                     move_to(self.shell, from, &to);
@@ -361,12 +362,26 @@ impl<'t> Reader<'t, '_, '_> {
         Field::unknown()
     }
 
+    /// Copies or moves.
+    fn carry(&mut self, effect: Effect, mut arguments: Arguments) {
+        let named = arguments.named("destination").cloned();
+        let Some(to) = named.or_else(|| arguments.positional.pop()) else {
+            return;
+        };
+        let to = slashed(&to);
+        for from in self.found(arguments.paths()) {
+            match effect {
+                Effect::Move => move_to(self.shell, &from, &to),
+                _ => self.shell.copy_to(&from, &to),
+            }
+        }
+    }
+
     /// `New-Item -ItemType Directory PATH`, perhaps with the name beside it.
     fn new_item(&mut self, mut arguments: Arguments) {
-        let is_dir = |kind: &Field| kind.text.eq_ignore_ascii_case("directory");
-        let act = match arguments.named("itemtype").is_some_and(is_dir) {
-            true => Act::MakeDir,
-            false => Act::Write,
+        let act = match arguments.named("itemtype") {
+            Some(kind) if kind.text.eq_ignore_ascii_case("directory") => Act::MakeDir,
+            _ => Act::Write,
         };
         let dir = arguments.path();
         let name = arguments.named("name").cloned();

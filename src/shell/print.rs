@@ -6,6 +6,7 @@ use super::field::{Field, UNKNOWN, base_name, dir_name, to_fields};
 use super::lex::escaped;
 use crate::base::path::collapse;
 use crate::base::target::Act;
+use crate::base::text::is_in;
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
     let path = args.iter().find(|arg| !arg.is_option());
@@ -20,10 +21,12 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         "dirname" => of_path(&|path| Some(dir_name(path).to_owned())),
         "basename" => {
             let suffix = args.get(1).map_or("", |suffix| &suffix.text);
-            let stem = |name: &'_ str| name.strip_suffix(suffix).unwrap_or(name).to_owned();
-            of_path(&|path| Some(stem(base_name(path))))
+            of_path(&|path| {
+                let name = base_name(path);
+                Some(name.strip_suffix(suffix).unwrap_or(name).to_owned())
+            })
         }
-        // Links are taken for what they stand for when a target is judged.
+        // Links are followed when a target is judged.
         "realpath" | "readlink" => {
             of_path(&|path| Some(collapse(&shell.absolute(path)?).into_owned()))
         }
@@ -45,10 +48,12 @@ pub(super) fn joined(args: &[Field], separator: char) -> Field {
 }
 
 fn echo(args: &[Field]) -> Field {
-    let is_flag = |arg: &&Field| matches!(arg.text.as_str(), "-n" | "-e" | "-E" | "-ne" | "-en");
-    let (flags, args) = args.split_at(args.iter().take_while(is_flag).count());
+    let flags = args
+        .iter()
+        .take_while(|arg| is_in("-n -e -E -ne -en", &arg.text));
+    let (flags, words) = args.split_at(flags.count());
     let has = |letter| flags.iter().any(|flag| flag.text.contains(letter));
-    let mut text = joined(args, ' ');
+    let mut text = joined(words, ' ');
     if has('e') {
         text.text = unescaped(&text.text);
     }
@@ -83,35 +88,37 @@ fn printf(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 
 /// `%s`, `%b` and plain `%d`; of another directive the text is not known.
 fn formatted(format: &str, values: &[Field]) -> Field {
-    let format = unescaped(format);
-    let mut values = values.iter();
+    let plain = unescaped(format);
+    let mut left = values.iter();
     let mut text = Field::literal("");
     loop {
-        let before = values.len();
-        let mut parts = format.split('%');
+        let before = left.len();
+        let mut parts = plain.split('%');
         text.text.push_str(parts.next().unwrap_or(""));
         while let Some(part) = parts.next() {
             match part.chars().next() {
                 Some('s' | 'b' | 'd') => {
-                    values.next().into_iter().for_each(|value| text.push(value));
+                    if let Some(value) = left.next() {
+                        text.push(value);
+                    }
                     text.text.push_str(&part[1..]);
                 }
                 None => text.text.extend(["%", parts.next().unwrap_or("")]),
                 Some(_) => {
-                    values.next();
+                    left.next();
                     text.text.push(UNKNOWN);
                     text.text
                         .push_str(part.trim_start_matches(|c: char| c.is_alphanumeric()));
                 }
             }
         }
-        if values.len() == 0 || values.len() == before {
+        if left.len() == 0 || left.len() == before {
             return text;
         }
     }
 }
 
-/// `date +FORMAT`: some time stands for the present one, so that a name with it can be judged.
+/// `date +FORMAT` at a made-up time, so that a name with it can be judged.
 fn date(args: &[Field]) -> Field {
     const TIME: &str =
         "%F 2026-01-02 %T 03:04:05 %Y 2026 %m 01 %d 02 %H 03 %M 04 %S 05 %s 1767323045";
@@ -121,10 +128,10 @@ fn date(args: &[Field]) -> Field {
     while let (Some(sign), Some(value)) = (words.next(), words.next()) {
         text = text.replace(sign, value);
     }
-    match text.contains('%') {
-        true => Field::unknown(),
-        false => to_fields(vec![text]).remove(0),
+    if text.contains('%') {
+        return Field::unknown();
     }
+    to_fields(vec![text]).remove(0)
 }
 
 fn cat(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
@@ -141,22 +148,25 @@ fn cat(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     }
 }
 
-/// `mktemp [TEMPLATE]`: the template stands for the name that is made up.
+/// `mktemp [TEMPLATE]`: the template is taken for the name that is made up.
 fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Field {
     let own = Args::parse(args, Options::of("p", "suffix tmpdir"));
     let template = own.operands.first().map(|template| (*template).clone());
-    let tmp = shell.variable_text("TMPDIR").cloned();
-    let tmp = tmp.unwrap_or(Field::literal("/tmp"));
     let is_in_tmp = template.is_none() || own.has("t");
-    let dir = own.value("p tmpdir").cloned();
-    let dir = dir.or(is_in_tmp.then_some(tmp));
+    let dir = match own.value("p tmpdir") {
+        Some(dir) => Some(dir.clone()),
+        None if is_in_tmp => {
+            let tmp = shell.variable_text("TMPDIR").cloned();
+            Some(tmp.unwrap_or(Field::literal("/tmp")))
+        }
+        None => None,
+    };
     // Each call makes another name.
-    let made_up = || Field::literal(format!("tmp.{}", shell.made.len()));
-    let mut path = template.unwrap_or_else(made_up);
-    own.value("suffix")
-        .into_iter()
-        .for_each(|suffix| path.push(suffix));
-    let path = dir.map_or(path.clone(), |dir| dir.join(&path));
+    let mut name = template.unwrap_or_else(|| Field::literal(format!("tmp.{}", shell.made.len())));
+    if let Some(suffix) = own.value("suffix") {
+        name.push(suffix);
+    }
+    let path = dir.map_or(name.clone(), |dir| dir.join(&name));
     let act = if own.has("d directory") {
         Act::MakeDir
     } else {

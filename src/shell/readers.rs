@@ -1,23 +1,23 @@
-//! Programs that change no file: what they are told to read is no target, and nobody needs to
-//! look at the disk behind them.
+//! Programs that change no file: what they read is no target, and the disk need not be looked
+//! at after them.
 
 use super::args::{Args, Options};
 use super::eval::{Output, Ran, Shell, Status};
 use super::field::{Field, to_fields};
-use super::print;
+use super::{own, print};
 use crate::base::text::is_in;
 
 /// How these end says something about what they read.
 const TESTS: &str = "cmp diff egrep fgrep grep hash pgrep rg type which zgrep";
 
-const READERS: &str = "ack ag alias arch base32 base64 bat bc cal chgrp chmod chown cksum clear column comm cut date df \
+const READERS: &str = "ack ag alias arch base32 base64 bat bc cal cksum clear column comm cut date df \
     dig du exa expr factor fd file fmt fold free getconf getopts groups head hexdump history host hostname id \
     ifconfig jobs join jq kill last less locale ls lsattr lsblk lsof man md5sum more mount netstat nl nm nproc \
     objdump od paste pbcopy pbpaste ping pkill pr printenv ps readelf rev seq sha1sum sha256sum shasum shellcheck \
     shopt size sleep ss stat strings stty sum sync sysctl tac tail tokei top tput tr tree tty ulimit umask unalias \
     uname uptime w wait wc whatis whereis who whoami xdg-open yes zcat";
 
-/// Whether a program only reads what is printed for it, so that nobody acts on its names.
+/// Whether a program only reads what is printed for it and acts on no name in it.
 pub(super) fn is_reader(name: &str) -> bool {
     [TESTS, READERS, "awk sort uniq"]
         .iter()
@@ -39,6 +39,7 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
     };
     let output = match name {
         "ls" if shell.output == Output::Read => names_below(shell, args),
+        "which" | "type" => own::place(args).map(Field::line),
         _ => None,
     };
     Some(Ran { status, output })

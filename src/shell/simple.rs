@@ -1,4 +1,4 @@
-//! Running a simple command of Bash: assignments, words, redirections (Bash manual, "Simple Commands").
+//! Parsing a simple command of Bash: assignments, words, redirections (Bash manual, "Simple Commands").
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -72,12 +72,16 @@ impl Parser<'_> {
             self.at = start;
             return Ok(None);
         }
-        let value = match self.eat("(") {
-            true => Assigned::Array(self.array()?),
-            false => Assigned::Word(self.word()?.unwrap_or_default()),
+        let value = if self.eat("(") {
+            Assigned::Array(self.array()?)
+        } else {
+            Assigned::Word(self.word()?.unwrap_or_default())
         };
-        let name = name.to_owned();
-        Ok(Some(Assignment { name, how, value }))
+        Ok(Some(Assignment {
+            name: name.to_owned(),
+            how,
+            value,
+        }))
     }
 
     fn array(&mut self) -> Parsed<Vec<Word>> {
@@ -103,7 +107,7 @@ impl Parser<'_> {
         }
         let opens_process = self.peek_at(1) == Some(b'(');
         let operator = OPERATORS.iter().find(|operator| self.eat(operator));
-        let Some(operator) = operator.filter(|_| !opens_process) else {
+        let (Some(operator), false) = (operator, opens_process) else {
             self.at = start;
             return Ok(None);
         };
@@ -128,9 +132,10 @@ impl Parser<'_> {
         let text = Rc::new(OnceCell::new());
         self.pending.push(Heredoc {
             delimiter: delimiter.replace(is_quote, ""),
-            quoting: match delimiter.contains(is_quote) {
-                true => Quoting::Quoted,
-                false => Quoting::Bare,
+            quoting: if delimiter.contains(is_quote) {
+                Quoting::Quoted
+            } else {
+                Quoting::Bare
             },
             tabs,
             text: text.clone(),

@@ -6,11 +6,12 @@ use std::rc::Rc;
 
 use super::eval::Shell;
 use super::field::{Field, UNKNOWN, join};
+use super::obscure;
 
 /// What a variable holds: of an array all elements.
 pub(super) type Value = Vec<Field>;
 
-/// What a subshell cannot change for what stands behind it.
+/// What a subshell cannot change for the commands after it.
 #[derive(Clone)]
 pub(super) struct Place {
     /// `None` where it is not known.
@@ -57,6 +58,7 @@ impl Shell<'_> {
 
     /// Sets a variable, or takes it away.
     pub(super) fn set_value(&mut self, name: &str, value: Option<Value>) {
+        self.is_obscure |= obscure::loads_code(name);
         let variables = self.own_variables();
         match value {
             Some(value) => variables.insert(name.into(), value.into()),

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Statements one after another: a whole text, a body, what stands in parentheses.
+/// Statements one after another: a whole text, a body, the inside of parentheses.
 pub(super) type List = Vec<Statement>;
 
 /// Pipelines joined by `&&` and `||`.
@@ -18,7 +18,7 @@ pub(super) struct Statement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Foreground,
-    /// Behind it stands `&`.
+    /// It ends in `&`.
     Background,
 }
 
@@ -134,7 +134,7 @@ pub(super) enum To {
     /// `>&`: a descriptor, or both streams into a file.
     Duplicate(Word),
     HereString(Word),
-    /// Its text stands behind the line, and comes when that is read.
+    /// Its text follows the line, and comes when that is read.
     Heredoc(Rc<OnceCell<Word>>),
 }
 
@@ -148,7 +148,7 @@ pub(super) struct Word {
 pub(super) enum Part {
     /// Unquoted text, in which globs and braces count.
     Bare(String),
-    /// Text that stands for itself.
+    /// Literal text.
     Quoted(String),
     Parameter(Box<Parameter>, Quoting),
     /// `$(…)` and `` `…` ``
@@ -169,33 +169,12 @@ pub(super) enum Quoting {
 #[derive(Debug, Default)]
 pub(super) struct Parameter {
     pub(super) name: String,
-    /// What stands in `[…]`.
+    /// The inside of `[…]`.
     pub(super) index: Option<Word>,
     /// `-`, `=`, `+`, `#`, `##`, `%`, `%%`, `/`, `//`; others are not followed.
     pub(super) operator: String,
-    /// What stands behind the operator, and of a replacement behind its second slash.
+    /// The word behind the operator, and of a replacement behind its second slash.
     pub(super) operands: [Word; 2],
-}
-
-impl Command {
-    /// The lists that it runs in this shell.
-    pub(super) fn lists(&self) -> Vec<&List> {
-        match &self.kind {
-            Kind::Group(list) | Kind::Arithmetic(_, list) => vec![list],
-            Kind::If { arms, otherwise } => {
-                let arms = arms.iter().flat_map(|(condition, body)| [condition, body]);
-                arms.chain(otherwise).collect()
-            }
-            Kind::While {
-                condition, body, ..
-            } => vec![condition, body],
-            Kind::For { body, .. } => vec![body],
-            Kind::Case { arms, .. } => arms.iter().map(|arm| &arm.body).collect(),
-            Kind::Simple(_) | Kind::Subshell(_) | Kind::Test(_) | Kind::Function { .. } => {
-                Vec::new()
-            }
-        }
-    }
 }
 
 impl Word {

@@ -36,11 +36,12 @@ impl Shell<'_> {
     /// Reports a file that is written or, with `Act::Edit`, added to, with the text where
     /// that is known.
     pub(super) fn write(&mut self, field: &Field, act: Act, text: Option<&Field>) {
-        let text = text.and_then(Field::known).and_then(|text| match act {
+        let known = text.and_then(Field::known);
+        let content = known.and_then(|text| match act {
             Act::Edit => self.added(field, text),
             _ => Some(Text::Whole(text.into())),
         });
-        self.add_target(field, act, text, None);
+        self.add_target(field, act, content, None);
     }
 
     /// What a file holds when something is added to it.
@@ -71,14 +72,15 @@ impl Shell<'_> {
         let removes = matches!(act, Act::Remove | Act::RemoveTree | Act::MoveAway);
         let is_one_of_many = field.spelling == Spelling::Glob { matches: None } && !removes;
         // Of a pattern that is not known the directory may be.
-        let path = match (field.spelling, field.known()) {
+        let named = match (field.spelling, field.known()) {
+            _ if is_perhaps_other || is_one_of_many => None,
             (Spelling::Glob { matches: None }, None) => {
                 self.absolute(&join(dir_name(&field.text), "*"))
             }
             _ => self.absolute(&field.text),
         };
-        let path = path.filter(|_| !is_perhaps_other && !is_one_of_many);
-        let Some(path) = path.map(|path| self.through_links(path)) else {
+        let Some(path) = named.map(|path| self.through_links(path)) else {
+            self.is_obscure = true;
             self.unknown_write();
             return;
         };
@@ -154,7 +156,7 @@ impl Shell<'_> {
                     self.made.remove(&path);
                 }
             }
-            Act::Clear | Act::Clean => {}
+            Act::Clear | Act::Clean(_) => {}
         }
     }
 
@@ -203,8 +205,11 @@ impl Shell<'_> {
     /// What a file or a stream holds that the command itself wrote.
     pub(super) fn content(&self, file: &Field) -> Option<Field> {
         let path = self.absolute(&file.text)?;
-        let stream = path.strip_prefix("/dev/").filter(|_| is_device(&path));
-        if let Some(stream) = stream.or_else(|| path.strip_prefix("/proc/self/")) {
+        let stream = match path.strip_prefix("/dev/") {
+            Some(device) if is_device(&path) => Some(device),
+            _ => path.strip_prefix("/proc/self/"),
+        };
+        if let Some(stream) = stream {
             if matches!(stream, "stdin" | "fd/0") {
                 return self.stdin.clone();
             }
@@ -226,6 +231,7 @@ impl Shell<'_> {
 
     /// The program that runs may write what is not among the targets.
     pub(super) fn unknown_write(&mut self) {
+        self.is_obscure |= !self.has_known_words;
         self.programs.insert(self.program.clone());
     }
 

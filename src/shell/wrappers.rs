@@ -2,12 +2,12 @@
 
 use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
-use super::field::{Field, base_name};
+use super::field::Field;
 use super::lex::is_name;
-use super::writers;
+use super::{own, writers};
 use crate::base::text::is_in;
 
-/// What stands between a program's name and the command.
+/// The options and operands between a program's name and the command that it runs.
 #[derive(Clone, Copy)]
 pub(super) struct Wrapper {
     options: Options,
@@ -80,21 +80,6 @@ pub(super) fn named(name: &str) -> Option<Wrapper> {
     })
 }
 
-/// The command that a program runs in its place, and with whose status it ends.
-pub(super) fn inner(words: &[Field]) -> Option<&[Field]> {
-    let (name, args) = words.split_first()?;
-    let name = base_name(&name.text);
-    let wrapper = named(name)?;
-    let (own, command) = wrapper.split(args)?;
-    let is_inner = match wrapper.form {
-        Form::Words | Form::Verb(_) => name != "coproc",
-        Form::Builtin => !own.has("v V"),
-        _ => name == "env",
-    };
-    let n = command.iter().map_while(assignment).count();
-    is_inner.then_some(&command[n..])
-}
-
 impl Wrapper {
     /// The program's own options, and the command behind them and its operands.
     fn split(self, args: &[Field]) -> Option<(Args<'_>, &[Field])> {
@@ -103,24 +88,32 @@ impl Wrapper {
             (Form::Verb(_), _) => return None,
             _ => args,
         };
-        let (own, command) = Args::before_command(args, self.options);
-        let command = command.get(self.n_operands..).unwrap_or(&[]);
+        let (own, operands) = Args::before_command(args, self.options);
+        let command = operands.get(self.n_operands..).unwrap_or(&[]);
         let behind_mark = command.strip_prefix(&[Field::literal("--")]);
         Some((own, behind_mark.unwrap_or(command)))
     }
 
     /// Runs what follows the program's options and its own operands.
     pub(super) fn run(self, shell: &mut Shell<'_>, args: &[Field]) -> Ran {
-        let Some((own, command)) = self.split(args) else {
+        let Some((options, command)) = self.split(args) else {
             writers::outputs(shell, "", args);
             return shell.unknown_program();
         };
         writers::outputs(shell, "", &args[..args.len() - command.len()]);
         match self.form {
-            Form::Special(run) => run(shell, &own, command),
-            Form::Builtin if own.has("v V") => Ran::unknown(),
+            Form::Special(run) => run(shell, &options, command),
+            Form::Builtin if options.has("v V") => Ran {
+                output: own::place(args).map(Field::line),
+                ..Ran::unknown()
+            },
             Form::Builtin => shell.run_program(command),
-            Form::Words | Form::Verb(_) => assigned(shell, command),
+            Form::Words => assigned(shell, command),
+            // A script of the project may have the name of a program that is known.
+            Form::Verb(_) => {
+                shell.unknown_write();
+                assigned(shell, command)
+            }
         }
     }
 }

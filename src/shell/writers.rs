@@ -37,12 +37,20 @@ const fn row(short: &'static str, long: &'static str, rule: Rule) -> Option<Prog
     })
 }
 
-/// What some formatters are told to do, before the files.
+/// The verbs of some formatters, before the files.
 const VERBS: &str = "check format lint";
 
 const COPY: &str = "target-directory suffix mode owner group";
+
 fn writer(name: &str) -> Option<Program> {
-    use Rule::{Each, Operand, Raw, Run, Values, With, Without};
+    file_tool(name)
+        .or_else(|| formatter(name))
+        .or_else(|| permission_tool(name))
+}
+
+/// Programs that make, copy, change and remove files.
+fn file_tool(name: &str) -> Option<Program> {
+    use Rule::{Each, Operand, Raw, Run, Values};
     match name {
         "tee" | "sponge" => row("", "", Raw(edit::tee)),
         "touch" => row("drt", "date reference time", Each(Act::Write)),
@@ -77,23 +85,66 @@ fn writer(name: &str) -> Option<Program> {
         "sqlite3" => row("", "cmd init separator", Run(edit::sqlite)),
         "sort" => row("oktST", "output key", Values(Act::Write, "o output")),
         "uniq" => row("fsw", "", Operand(1)),
-        "gofmt" | "goimports" | "shfmt" => row("ri", "", With("w write")),
-        "prettier" => row("", "config parser", With("w write")),
-        "clang-format" | "autopep8" | "yapf" => row("", "style", With("i in-place")),
-        "eslint" | "biome" => row("co", "config output-file", With("fix write")),
-        "ruff" => row("o", "config output-file", With("fix format")),
         "split" => row(
             "abClnt",
             "lines bytes number suffix-length",
             Run(edit::split),
         ),
-        "black" | "rustfmt" => row("lt", "edition config", Without("c")),
-        "isort" => row("lt", "profile", Without("c check-only")),
-        "dos2unix" | "unix2dos" => row("", "", Without("info")),
-        "statewarden" => row("", own::OPTIONS, Run(own::run)),
+        own::NAME => row("", own::OPTIONS, Run(own::run)),
         "install.sh" => row("", own::OPTIONS, Run(own::install_script)),
         _ => None,
     }
+}
+
+/// Programs that write a file anew in another form.
+fn formatter(name: &str) -> Option<Program> {
+    use Rule::{With, Without};
+    match name {
+        "gofmt" | "goimports" | "shfmt" => row("ri", "", With("w write")),
+        "prettier" => row("", "config parser", With("w write")),
+        "clang-format" | "autopep8" | "yapf" => row("", "style", With("i in-place")),
+        "eslint" | "biome" => row("co", "config output-file", With("fix write")),
+        "ruff" => row("o", "config output-file", With("fix format")),
+        "black" | "rustfmt" => row("lt", "edition config", Without("c")),
+        "isort" => row("lt", "profile", Without("c check-only")),
+        "dos2unix" | "unix2dos" => row("", "", Without("info")),
+        _ => None,
+    }
+}
+
+/// Programs that change who may write.
+fn permission_tool(name: &str) -> Option<Program> {
+    use Rule::Run;
+    match name {
+        "chmod" => row("", "reference", Run(own::change_access)),
+        "chown" | "chgrp" => row("", "reference from", Run(own::change_access)),
+        "chattr" => row("pv", "", Run(own::change_access)),
+        "setfacl" => row(
+            "mMxX",
+            "modify modify-file remove remove-file restore",
+            Run(own::change_access),
+        ),
+        _ => None,
+    }
+}
+
+/// Programs of the table that only read, unless an option makes them write.
+const MOSTLY_READ: &str = "find sort uniq";
+const TOLD_TO_WRITE: [&str; 6] = [" -o", " --output", " -delete", " -exec", " -ok", " -fprint"];
+
+/// Whether a text that cannot be read holds a redirection into a file, or the name of a program
+/// of the table.
+pub(super) fn may_be_in(text: &str) -> bool {
+    const TO_NO_FILE: [&str; 4] = ["&>/dev/null", ">/dev/null", "> /dev/null", ">&"];
+    let to_files = TO_NO_FILE
+        .iter()
+        .fold(text.to_owned(), |text, form| text.replace(form, ""));
+    let is_told = TOLD_TO_WRITE.iter().any(|option| text.contains(option));
+    let mut words = text
+        .split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.'))
+        .filter(|word| !word.is_empty());
+    to_files.contains('>')
+        || words.any(|word| writer(word).is_some() && (is_told || !is_in(MOSTLY_READ, word)))
 }
 
 /// Runs a program of the table.
@@ -108,9 +159,10 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
     match writer.rule {
         Rule::Each(act) => {
             // `touch -c` makes none.
-            let is_there = |file: &&Field| file.known().is_none_or(|path| shell.exists(path));
             let mut files = parsed.operands.clone();
-            files.retain(|file| !parsed.has("c no-create") || is_there(file));
+            if parsed.has("c no-create") {
+                files.retain(|file| file.known().is_none_or(|path| shell.exists(path)));
+            }
             shell.report_all(files, act);
         }
         Rule::Run(run) => run(shell, &parsed),
@@ -147,10 +199,12 @@ const OUTPUT_FILES: &str = "-o -out -coverprofile --cov-report --html --json-rep
 const OUTPUT_DIRS: &str = "--out-dir --outDir --outdir --output-dir --reports-dir --target-dir";
 
 /// Reports the outputs that any program's options name by a path. A script writes by right
-/// what it is told to.
+/// what its call names.
 pub(super) fn outputs(shell: &mut Shell<'_>, name: &str, args: &[Field]) {
-    let own = args.iter().take_while(|arg| !arg.is("--"));
-    let mut rest = own.filter(|_| !name.contains('.'));
+    if name.contains('.') {
+        return;
+    }
+    let mut rest = args.iter().take_while(|arg| !arg.is("--"));
     while let Some(arg) = rest.next() {
         let (option, value) = match arg.text.split_once('=') {
             Some((option, value)) => (option, Some(arg.with_text(value))),

@@ -50,10 +50,10 @@ pub fn append(path: &Path, bytes: &[u8]) -> io::Result<u64> {
 pub fn may_grow_to(len: u64) -> io::Result<()> {
     use rustix::process::{Resource, getrlimit};
     let limit = getrlimit(Resource::Fsize).current;
-    match limit.is_some_and(|limit| len > limit) {
-        true => Err(rustix::io::Errno::FBIG.into()),
-        false => Ok(()),
+    if limit.is_some_and(|limit| len > limit) {
+        return Err(rustix::io::Errno::FBIG.into());
     }
+    Ok(())
 }
 
 #[cfg(not(unix))]

@@ -2,17 +2,18 @@
 //! one run moved away, and a manifest that says why.
 //!
 //! The manifest is written before the first move, so that a run that was killed
-//! half-way is told as well; what it names and the directory lacks was not moved.
+//! half-way is reported as well; what it names and the directory lacks was not moved.
 
 mod manifest;
 mod restore;
 mod snapshot;
+mod undone;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use snapshot::{is_real_dir, list};
 
 use super::lock::Locked;
@@ -24,10 +25,11 @@ use crate::store::rename::move_to_free;
 pub use manifest::{FILE as MANIFEST, Manifest, Named};
 pub use restore::{Newer, Return, stays_inside};
 pub use snapshot::{Held, Snapshot, rings_below};
+pub use undone::Undone;
 
 string_enum! {
     /// What made a snapshot.
-    pub enum Kind {
+    pub enum SnapshotKind {
         Reset = "reset",
         Cleanup = "cleanup",
         Sweep = "sweep",
@@ -41,7 +43,7 @@ string_enum! {
     }
 }
 
-impl Kind {
+impl SnapshotKind {
     /// What the names of such snapshots begin with.
     fn prefix(self) -> String {
         match self {
@@ -68,7 +70,7 @@ pub struct Archive {
     pub system: String,
     /// The site, relative to the project.
     pub site: String,
-    /// This program's own folder, where the ring lies in it.
+    /// This program's own folder, where the archive is in it.
     pub own_folder: Option<PathBuf>,
     /// How many snapshots stay, at least 1.
     pub runs: usize,
@@ -77,7 +79,7 @@ pub struct Archive {
 /// What moves things away, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    pub kind: Kind,
+    pub kind: SnapshotKind,
     pub now: DateTime<Utc>,
 }
 
@@ -102,16 +104,8 @@ pub enum WhenChanged {
     Leave,
 }
 
-/// How an entry gets into an archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    Move,
-    /// A file that stays where it is.
-    Copy,
-}
-
-/// How long what was undone is kept.
-const UNDONE: TimeDelta = TimeDelta::days(30);
+/// The note in a snapshot of undone entries that they were reported to the user.
+pub(crate) const REPORTED: &str = ".reported";
 
 /// What became of one entry.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -169,15 +163,15 @@ impl Archive {
         }
         let path = self.new_snapshot(run)?;
         let places = places(items);
-        let named = items.iter().zip(&places);
-        let named = named.map(|(item, place)| Named::of(item, place)).collect();
+        let each = items.iter().zip(&places);
+        let named = each.map(|(item, place)| Named::of(item, place)).collect();
         if let Err(error) = Manifest::new(self, run, named).write(&path) {
             // The first error is the one to report.
             let _ = snapshot::remove_empty(&path);
             return Err(error);
         }
-        let statuses = items.iter().zip(&places);
-        let statuses: Vec<Status> = statuses
+        let placed = items.iter().zip(&places);
+        let statuses: Vec<Status> = placed
             .map(|(item, place)| move_one(item, &path, place))
             .collect();
         let moved = statuses.contains(&Status::Moved);
@@ -191,67 +185,16 @@ impl Archive {
         })
     }
 
-    /// Puts one entry into the snapshot of what was undone in a session, and gives its
-    /// place. These snapshots are none of the ring's.
-    ///
-    /// # Errors
-    /// The snapshot cannot be made or the entry cannot be moved; it is where it was then.
-    pub fn set_aside(
-        &self,
-        _: &Locked<'_>,
-        now: DateTime<Utc>,
-        session: &str,
-        item: &Item<'_>,
-        how: How,
-    ) -> io::Result<PathBuf> {
-        let run = Run {
-            kind: Kind::Undo,
-            now,
-        };
-        let manifests = self.snapshots(now)?.into_iter().rev();
-        let mut manifests = manifests
-            .filter(|snapshot| snapshot.kind == Kind::Undo)
-            .filter_map(|snapshot| Some((snapshot.manifest()?, snapshot.path)));
-        let of_session =
-            manifests.find(|(manifest, _)| manifest.session.as_deref() == Some(session));
-        let (mut manifest, snapshot) = match of_session {
-            Some(found) => found,
-            None => {
-                let mut manifest = Manifest::new(self, run, Vec::new());
-                manifest.session = Some(session.to_owned());
-                (manifest, self.new_snapshot(run)?)
-            }
-        };
-        let place = free_place(plain_place(item), &|place| {
-            *place == *Path::new(MANIFEST) || fs::symlink_metadata(snapshot.join(place)).is_ok()
-        });
-        manifest.add(Named::of(item, &place));
-        manifest.write(&snapshot)?;
-        let to = snapshot.join(&place);
-        if let Some(above) = to.parent() {
-            replace::make_dir(above)?;
-        }
-        match how {
-            How::Move => move_to_free(item.path, &to)?,
-            How::Copy => replace::copy_to_free(item.path, &to)?,
-        }
-        Ok(to)
-    }
-
-    /// Drops what was undone long ago.
-    ///
-    /// # Errors
-    /// A snapshot cannot be removed.
-    pub fn drop_undone(&self, _: &Locked<'_>, now: DateTime<Utc>) -> io::Result<()> {
-        let is_old =
-            |snapshot: &Snapshot| snapshot.kind == Kind::Undo && snapshot.at < now - UNDONE;
-        let mut old = self.snapshots(now)?.into_iter().filter(is_old);
-        old.try_for_each(drop_snapshot)
-    }
-
     fn new_snapshot(&self, run: Run) -> io::Result<PathBuf> {
         if let Some(own) = &self.own_folder {
             make_own_folder(own)?;
+        }
+        if let Ok(elsewhere) = fs::read_link(&self.dir) {
+            let why = format!(
+                "it is a link to `{}`, where what is archived would be out of reach; put a directory in its place",
+                elsewhere.display()
+            );
+            return Err(could_not("archive into", &self.dir)(io::Error::other(why)));
         }
         let made = replace::make_dir(&self.dir).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
@@ -292,7 +235,7 @@ impl Archive {
     fn prune(&self, _: &Locked<'_>, new: &Path, now: DateTime<Utc>) -> io::Result<Vec<String>> {
         self.drop_leftovers()?;
         let mut old = self.snapshots(now)?;
-        old.retain(|snapshot| snapshot.path != new && snapshot.kind != Kind::Undo);
+        old.retain(|snapshot| snapshot.path != new && snapshot.kind != SnapshotKind::Undo);
         let (empty, old): (Vec<_>, Vec<_>) = old.into_iter().partition(Snapshot::is_empty);
         for snapshot in empty.iter().filter(|empty| empty.is_abandoned(now)) {
             snapshot::remove_empty(&snapshot.path)?;
@@ -310,13 +253,13 @@ impl Archive {
     fn drop_leftovers(&self) -> io::Result<()> {
         for name in list(&self.dir)? {
             let path = self.dir.join(&name);
-            let name = name.to_string_lossy();
-            let mut parts = name.split('.');
+            let text = name.to_string_lossy();
+            let mut parts = text.split('.');
             // `.SNAPSHOT.PID.tmp`
             let doomed = parts
                 .nth(1)
                 .is_some_and(|name| snapshot::parse(name).is_some());
-            if doomed && replace::is_temp_name(&name) && is_real_dir(&path) {
+            if doomed && replace::is_temp_name(&text) && is_real_dir(&path) {
                 replace::remove_own_tree(&path)?;
             }
         }
@@ -336,12 +279,13 @@ fn drop_snapshot(snapshot: Snapshot) -> io::Result<()> {
 fn places(items: &[Item<'_>]) -> Vec<PathBuf> {
     let folded = |path: &Path| path.to_string_lossy().to_lowercase();
     let mut used = HashSet::from([MANIFEST.to_owned()]);
-    let place = |item: &Item<'_>| {
+    let mut places = Vec::with_capacity(items.len());
+    for item in items {
         let place = free_place(plain_place(item), &|place| used.contains(&folded(place)));
         used.insert(folded(&place));
-        place
-    };
-    items.iter().map(place).collect()
+        places.push(place);
+    }
+    places
 }
 
 /// A place, with a number behind its name where that is taken.
@@ -365,12 +309,13 @@ fn plain_place(item: &Item<'_>) -> PathBuf {
     }
 }
 
+fn has_changed(item: &Item<'_>) -> bool {
+    let meta = fs::symlink_metadata(item.path);
+    meta.is_ok_and(|meta| modified(&meta) != item.modified)
+}
+
 fn move_one(item: &Item<'_>, snapshot: &Path, place: &Path) -> Status {
-    let changed = || {
-        let meta = fs::symlink_metadata(item.path);
-        meta.is_ok_and(|meta| modified(&meta) != item.modified)
-    };
-    if item.when_changed == WhenChanged::Leave && changed() {
+    if item.when_changed == WhenChanged::Leave && has_changed(item) {
         return Status::InUse;
     }
     let to = snapshot.join(place);

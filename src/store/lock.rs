@@ -107,7 +107,7 @@ fn open(dir: &Path) -> io::Result<File> {
 }
 
 /// A directory cannot be opened for locking here, so a file in the temporary
-/// directory that is named after it stands for it.
+/// directory that is named after it is locked instead.
 #[cfg(not(unix))]
 fn open(dir: &Path) -> io::Result<File> {
     // Every version of this program has to come to the same name: FNV-1a.

@@ -30,8 +30,8 @@ const MAX_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// `WouldBlock` with a sentence that names the owner when a living process, or
-/// one nobody can tell about, holds the file for longer than `wait`; else what
-/// the disk or `f` gave.
+/// one that may be alive, holds the file for longer than `wait`; else what the
+/// disk or `f` gave.
 pub fn with_pid_lock<T>(
     locked: &Locked<'_>,
     name: &str,
@@ -68,7 +68,7 @@ pub fn with_pid_lock<T>(
     result
 }
 
-/// Who holds a pid file; what is no file is nobody's.
+/// The holder of a pid file; none where there is no file.
 ///
 /// # Errors
 /// The file cannot be read; the message names it.
@@ -76,7 +76,7 @@ pub fn owner_of(path: &Path) -> io::Result<Owner> {
     Ok(owner(&content_of(path)?, path))
 }
 
-/// What stands in the file. Without one, and without an id in it, nothing does.
+/// The text of the file; empty where there is none, or it is no text.
 fn content_of(path: &Path) -> io::Result<String> {
     let content = bounded_read::if_there(bounded_read::read(path, MAX_BYTES)).map_err(|error| {
         let why = format!("`{}` cannot be read: {error}", path.display());
@@ -121,7 +121,7 @@ impl<'p> PidFile<'p> {
             }
             linked => linked,
         };
-        // A leftover is ephemeral by contract and in nobody's way.
+        // A leftover is ephemeral by contract and does no harm.
         let _ = fs::remove_file(&temp);
         match linked {
             Ok(()) => Ok(Some(Self { path })),
@@ -153,7 +153,7 @@ fn create_in_place(path: &Path) -> io::Result<()> {
 /// What is known about whoever made a pid file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// A process that lives, or one that nobody can tell about.
+    /// A process that lives, or may live: the platform does not say.
     Alive(u32),
     /// A process that has ended, though another may have its id by now.
     Dead(u32),
@@ -176,8 +176,7 @@ fn owner(content: &str, path: &Path) -> Owner {
 /// The id is bare digits; devt's document says that the file is JSON, so an
 /// object with a `pid` is understood as well.
 fn pid(content: &str) -> Option<u32> {
-    let content = content.trim();
-    let pid = content.parse().ok().or_else(|| {
+    let pid = content.trim().parse().ok().or_else(|| {
         let object: serde_json::Value = serde_json::from_str(content).ok()?;
         u32::try_from(object.get("pid")?.as_u64()?).ok()
     });
@@ -199,27 +198,29 @@ pub(super) fn is_alive(_: u32) -> bool {
 }
 
 /// Whether a process is younger than the file that names it, so that it only
-/// has the owner's old number. Linux alone tells; elsewhere the answer is no.
+/// has the owner's old number. Only Linux says; elsewhere the answer is no.
 fn began_after(pid: u32, path: &Path) -> bool {
-    // The kernel counts in hundredths of a second since the boot, whatever the machine.
-    const TICKS_PER_SECOND: u64 = 100;
-    let began = || {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name of the program, in brackets, may hold anything.
-        let (_, fields) = stat.rsplit_once(')')?;
-        let ticks: u64 = fields.split_whitespace().nth(19)?.parse().ok()?;
-        let uptime = fs::read_to_string("/proc/uptime").ok()?;
-        let uptime: u64 = uptime.split(['.', ' ']).next()?.parse().ok()?;
-        uptime.checked_sub(ticks / TICKS_PER_SECOND)
-    };
-    match (began(), age(path)) {
+    match (running_for(pid), age(path)) {
         // Both clocks are cut to seconds.
         (Some(running), Some(age)) => age.as_secs() > running + 2,
         _ => false,
     }
 }
 
-/// How long ago a file was changed; `None` where that lies in the future.
+/// How many seconds ago a process began.
+fn running_for(pid: u32) -> Option<u64> {
+    // The kernel counts in hundredths of a second since the boot, whatever the machine.
+    const TICKS_PER_SECOND: u64 = 100;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program, in brackets, may hold anything.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: u64 = fields.split_whitespace().nth(19)?.parse().ok()?;
+    let since_boot = fs::read_to_string("/proc/uptime").ok()?;
+    let seconds: u64 = since_boot.split(['.', ' ']).next()?.parse().ok()?;
+    seconds.checked_sub(ticks / TICKS_PER_SECOND)
+}
+
+/// How long ago a file was changed; `None` where that is in the future.
 fn age(path: &Path) -> Option<Duration> {
     fs::metadata(path)
         .and_then(|meta| meta.modified())

@@ -21,6 +21,32 @@ pub fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
     })
 }
 
+/// Exchanges the names of two entries: both are whole under one of them at any time.
+///
+/// # Errors
+/// `Unsupported` where the file system knows no exchange; else what the disk gave.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            result => return Ok(result?),
+        }
+    }
+    let _ = (one, other);
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Moves a file over another one, which goes.
+///
+/// # Errors
+/// What the disk gave.
+pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
 fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {

@@ -23,7 +23,7 @@ use crate::store::rename::move_to_free;
 /// `path` is replaced, not followed.
 ///
 /// # Errors
-/// The bytes or the name cannot be written; the old file stands then.
+/// The bytes or the name cannot be written; the old file is unchanged then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, &Attributes::OfOld, File::sync_data)
 }
@@ -37,7 +37,7 @@ pub fn replace_unflushed(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, &Attributes::OfOld, |_| Ok(()))
 }
 
-/// The same for a file that nobody else may read.
+/// The same for a file that no other user may read.
 ///
 /// # Errors
 /// Those of [`replace`].
@@ -45,45 +45,45 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, &Attributes::Private, |_| Ok(()))
 }
 
-/// Like [`replace`], with the mode and the modification time that the file had when
-/// it held these bytes.
+/// Makes a file under a name that is free, with the mode and the modification time that it had
+/// when it held these bytes. It has its name once it is whole and on the device.
 ///
 /// # Errors
-/// Those of [`replace`].
-pub fn replace_as_it_was(
+/// `AlreadyExists` when the name is taken; else the file cannot be made.
+pub fn make_as_it_was(
     path: &Path,
     bytes: &[u8],
     mode: u32,
     modified: SystemTime,
 ) -> io::Result<()> {
-    let attributes = Attributes::Former { mode, modified };
-    put(path, bytes, &attributes, File::sync_data)
+    let (temp, mut file) = create_beside(path, Access::Private)?;
+    let made = file
+        .write_all(bytes)
+        .and_then(|()| {
+            give_to_owner_above(&file, &temp);
+            file.set_modified(modified)
+        })
+        .and_then(|()| set_mode(&file, mode))
+        .and_then(|()| file.sync_data())
+        .and_then(|()| move_to_free(&temp, path));
+    // The first error is the one to report.
+    made.inspect_err(|_| drop(fs::remove_file(&temp)))
 }
 
-/// Puts a link in the place of a file or a link, or makes it. Whoever looks finds
-/// the old one or the new one.
+/// Makes a link under a name that is free.
 ///
 /// # Errors
-/// The link cannot be made; what was there stands then.
+/// `AlreadyExists` when the name is taken; else the link cannot be made.
 #[cfg(unix)]
-pub fn replace_by_link(path: &Path, target: &[u8]) -> io::Result<()> {
+pub fn make_link(path: &Path, target: &[u8]) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
-    let temp = temp_beside(path);
-    let target = std::ffi::OsStr::from_bytes(target);
-    let make = || std::os::unix::fs::symlink(target, &temp);
-    let made = make().or_else(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => fs::remove_file(&temp).and_then(|()| make()),
-        _ => Err(error),
-    });
-    let placed = made.and_then(|()| fs::rename(&temp, path));
-    // The first error is the one to report.
-    placed.inspect_err(|_| drop(fs::remove_file(&temp)))
+    std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(target), path)
 }
 
 /// # Errors
 /// Always: links are not made here.
 #[cfg(not(unix))]
-pub fn replace_by_link(_: &Path, _: &[u8]) -> io::Result<()> {
+pub fn make_link(_: &Path, _: &[u8]) -> io::Result<()> {
     let why = "links are not made on this platform";
     Err(io::Error::new(io::ErrorKind::Unsupported, why))
 }
@@ -92,7 +92,17 @@ pub fn replace_by_link(_: &Path, _: &[u8]) -> io::Result<()> {
 enum Attributes {
     OfOld,
     Private,
-    Former { mode: u32, modified: SystemTime },
+}
+
+impl Attributes {
+    /// Gives them to the new file at `temp`.
+    fn give(&self, file: &File, temp: &Path, old: Option<&Metadata>) -> io::Result<()> {
+        if let (Self::OfOld, Some(old)) = (self, old) {
+            return take_over(temp, old);
+        }
+        give_to_owner_above(file, temp);
+        Ok(())
+    }
 }
 
 fn put(
@@ -108,21 +118,9 @@ fn put(
         _ => Access::Private,
     };
     let (temp, file) = create_beside(path, access)?;
-    let give = || match (attributes, &old) {
-        (Attributes::OfOld, Some(old)) => take_over(&temp, old),
-        (Attributes::OfOld | Attributes::Private, _) => {
-            give_to_owner_above(&file, &temp);
-            Ok(())
-        }
-        (Attributes::Former { mode, modified }, _) => {
-            give_to_owner_above(&file, &temp);
-            file.set_modified(*modified)?;
-            set_mode(&file, *mode)
-        }
-    };
     let written = (&file)
         .write_all(bytes)
-        .and_then(|()| give())
+        .and_then(|()| attributes.give(&file, &temp, old.as_ref()))
         .and_then(|()| flush(&file))
         .and_then(|()| fs::rename(&temp, path));
     // The first error is the one to report.
@@ -140,7 +138,7 @@ fn set_mode(_: &File, _: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a file that nobody else may read, and that must not be there yet.
+/// Makes a file that no other user may read, and that must not be there yet.
 ///
 /// # Errors
 /// `AlreadyExists` when it is there; else it cannot be made or written.
@@ -148,6 +146,19 @@ pub fn create_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = creating(Access::Private).open(path)?;
     give_to_owner_above(&file, path);
     file.write_all(bytes)
+}
+
+/// The same with what `bytes` makes of the time that the file system gave to the file, in
+/// nanoseconds since 1970.
+///
+/// # Errors
+/// As [`create_private`].
+pub fn create_timed(path: &Path, bytes: &dyn Fn(Option<i64>) -> Vec<u8>) -> io::Result<()> {
+    let mut file = creating(Access::Private).open(path)?;
+    give_to_owner_above(&file, path);
+    let changed = file.metadata().map(|meta| super::changed(&meta));
+    let made = changed.ok().and_then(|time| time.timestamp_nanos_opt());
+    file.write_all(&bytes(made))
 }
 
 /// Writes over the first bytes of a private file, or makes it, without a flush, a
@@ -201,23 +212,25 @@ fn temp_pid(name: &str) -> Option<&str> {
 }
 
 /// Removes the temporary files of killed processes in a directory, those for files
-/// whose names begin like this. What cannot be removed stays, and `doctor` tells of it.
+/// whose names begin like this. What cannot be removed stays, and `doctor` reports it.
 pub fn drop_leftovers(dir: &Path, names: &str) {
     let begins = format!(".{names}");
-    let is_left = |name: &str| {
-        let owner = temp_pid(name).and_then(|pid| pid.parse().ok());
-        name.starts_with(&begins)
-            && owner.is_some_and(|pid| pid == std::process::id() || !is_alive(pid))
-    };
     for entry in list::readable(dir).filter(|entry| entry.kind.is_file()) {
-        if entry.name.to_str().is_some_and(is_left) {
+        let name = entry.name.to_str().unwrap_or_default();
+        if name.starts_with(&begins) && is_leftover(name) {
             let _ = fs::remove_file(dir.join(&entry.name));
         }
     }
 }
 
-/// Opens a temporary file that nobody else has. A leftover of a killed process
-/// with the same id is in nobody's use and goes.
+/// Whether the process of a temporary file has ended, or had this one's id.
+fn is_leftover(name: &str) -> bool {
+    let owner = temp_pid(name).and_then(|pid| pid.parse().ok());
+    owner.is_some_and(|pid| pid == std::process::id() || !is_alive(pid))
+}
+
+/// Opens a temporary file that no other process has. A leftover of a killed process
+/// with the same id is not in use and goes.
 fn create_beside(path: &Path, access: Access) -> io::Result<(PathBuf, File)> {
     let temp = temp_beside(path);
     let options = creating(access);
@@ -300,11 +313,12 @@ fn give_dir_to_owner_above(dir: &Path) {
     let _ = dir;
 }
 
-/// Makes a directory that nobody else may look into; those above it must be there.
+/// Makes a directory that no other user may look into; those above it must be there.
 ///
 /// # Errors
 /// It cannot be made; that it is there is none.
 pub fn make_private_dir(dir: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), expect(unused_mut))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -14,18 +14,20 @@ pub mod verdict;
 use chrono::{DateTime, Utc};
 use strsim::damerau_levenshtein;
 
-use self::state::{FileKind, FlowState, Phase};
+use self::state::{FileKind, FlowFile, FlowState, Phase};
 use crate::base::actor::AgentName;
 use crate::base::path::split_last;
-use crate::base::text::is_in;
+use crate::contract::near_miss::is_version;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
 use crate::settings::model::EvidenceMode;
+use crate::systems::gate_record::{GateRecord, Outcome};
 use crate::systems::system::{
-    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Judgement, Place,
-    System, View, split_site,
+    AgentEvent, ClosedGate, ContentError, Effects, Files, Info, Judgement, Place, System, View,
+    split_site,
 };
-use crate::systems::workflow::{Outcome, Proof, Workflow};
+use crate::systems::tested::TestNeed;
+use crate::systems::workflow::{Proof, UnreadableState, Workflow};
 
 pub struct AgentFlow;
 
@@ -65,50 +67,52 @@ impl System for AgentFlow {
             .map(|()| Vec::new())
     }
 
-    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
-        let outcomes = match *moment {
-            AgentEvent::AgentStart { agent } => {
-                let begin = |_: &str, text: &str| gates::on_start(text, agent, now);
-                chosen(files, agent, gates::may_start, &begin)
+    fn at(&self, event: AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
+        match event {
+            AgentEvent::Start { agent } => {
+                Effects::of(chosen(files, agent, gates::may_start, &|file| {
+                    gates::on_start(file, agent, now)
+                }))
             }
-            AgentEvent::AgentEnd { agent, reply } => {
-                let end = |name: &str, text: &str| {
-                    gates::on_completion(text, agent, reply, &seen(files, name), now)
-                };
-                chosen(files, agent, gates::standing, &end)
+            AgentEvent::End { agent, reply, .. } => {
+                let records = chosen(files, agent, gates::standing, &|file| {
+                    gates::on_completion(file, agent, reply, &|| seen(files, file), now)
+                });
+                let gate = state::Agent::of(agent).map(state::Agent::gate);
+                Effects::of(records.into_iter().map(|record| match gate {
+                    Some(gate) => record.about(gate.as_str()),
+                    None => record,
+                }))
             }
             // The verdict that is still out may send the work back.
-            AgentEvent::TurnEnd { running } if running.iter().any(has_gate) => Vec::new(),
-            AgentEvent::TurnEnd { .. } => active(present(files, &RUNS))
-                .into_iter()
-                .map(|(name, text)| FileOutcome::new(name, gates::on_stop(&text, now)))
-                .filter(|planned| planned.outcome.is_ok())
-                .collect(),
-            AgentEvent::Wrote { .. } => Vec::new(),
-        };
-        Effects::of(outcomes)
+            AgentEvent::TurnEnd { running, .. } if running.iter().any(has_gate) => {
+                Effects::default()
+            }
+            AgentEvent::TurnEnd { .. } => {
+                let active = present(files).into_iter().filter(FlowFile::may_be_active);
+                Effects::of(active.filter_map(|file| closed(&file, files, now)))
+            }
+            AgentEvent::Wrote { .. } => Effects::default(),
+        }
     }
 
-    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
+    fn closed_gate(&self, agent: &AgentName, _task: &str, files: &dyn Files) -> Option<ClosedGate> {
         let agent = state::Agent::of(agent)?;
-        let before = |kind: FileKind| {
-            let gate = match active_run(files, kind)? {
-                Ok(state) => state.unmet_gate(agent),
-                // Before the first phase there is no gate.
-                Err(_) if agent.gate() == Phase::Exploration => None,
-                Err(why) => return Some(Some(ClosedGate::unknown(kind.as_str(), &why))),
-            };
-            Some(gate.map(|(gate, status)| ClosedGate::new(kind.as_str(), gate.as_str(), status)))
-        };
-        // The agent may be meant for any of the runs, so all must be closed to it.
-        let closed: Option<Vec<_>> = RUNS.into_iter().filter_map(before).collect();
-        closed?.into_iter().next()
+        // The agent may belong to any of the runs, so all must be closed to it.
+        let active = RUNS.into_iter().filter_map(|kind| {
+            let run = active_run(files, kind)?;
+            Some(closed_before(kind.as_str(), run, agent, files))
+        });
+        active.collect::<Option<Vec<_>>>()?.into_iter().next()
     }
 
-    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
-        present(files, &FileKind::ALL)
-            .iter()
-            .map(|(name, text)| state::read_workflow(text, &format!("{site}/{name}")))
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<Result<Workflow, UnreadableState>> {
+        let texts = FileKind::ALL.into_iter().filter_map(|kind| {
+            let name = kind.as_str();
+            Some((name, files.text(name)?))
+        });
+        texts
+            .map(|(name, text)| state::read_workflow(&text, &format!("{site}/{name}")))
             .collect()
     }
 }
@@ -160,34 +164,19 @@ const ROWS: &[Row<'_>] = &[
     Row::slug(&Slug { prefix: "research-", shape: Shape::StampedReport, endings: &[".local.md"], regex: r"^research-[a-z0-9-]{1,40}-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.local\.md$", example: "research-auth-20260101T120000Z.local.md" }, Writer::Anyone, "research report"),
 ];
 
+/// What says that a file is a version of a state file.
+const MARKS: &str = "backup copy final my new old state";
+
 /// A `*.local.md` that a reader could take for one of the three files: it is within two slips
 /// of the keyboard, or a version of one.
 fn is_look_alike(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('_', "-");
-    let Some(stem) = name.strip_suffix(".local.md") else {
+    let plain = name.to_ascii_lowercase().replace('_', "-");
+    let Some(stem) = plain.strip_suffix(".local.md") else {
         return false;
     };
     ["orchestration", "team-orchestration", "deep-dive"]
         .iter()
-        .any(|own| damerau_levenshtein(stem, own) <= 2 || is_version(stem, own))
-}
-
-/// `deep-dive-v2`, `my-deep-dive.old`
-fn is_version(stem: &str, own: &str) -> bool {
-    const MARKS: &str = "backup copy final my new old state";
-    const BETWEEN: [char; 2] = ['-', '.'];
-    let Some((before, after)) = stem.split_once(own) else {
-        return false;
-    };
-    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let is_mark = |part: &str| is_in(MARKS, part) || is_number(part.trim_start_matches('v'));
-    let is_apart = (before.is_empty() || before.ends_with(BETWEEN))
-        && (is_number(after) || after.starts_with(BETWEEN));
-    is_apart
-        && before
-            .split(BETWEEN)
-            .chain(after.split(BETWEEN))
-            .all(is_mark)
+        .any(|own| damerau_levenshtein(stem, own) <= 2 || is_version(stem, own, MARKS))
 }
 
 fn has_gate(agent: &AgentName) -> bool {
@@ -203,7 +192,7 @@ const RUNS: [FileKind; 2] = [FileKind::Single, FileKind::Team];
 /// The files with an active run, and its phase.
 pub fn active_runs(files: &dyn Files) -> Vec<(&'static str, Option<Phase>)> {
     let runs = RUNS.into_iter().filter_map(|kind| {
-        let state = active_run(files, kind)?.ok()?;
+        let state = active_run(files, kind)?.ok()?.state.ok()?;
         Some((kind.as_str(), state.phase))
     });
     runs.collect()
@@ -211,81 +200,133 @@ pub fn active_runs(files: &dyn Files) -> Vec<(&'static str, Option<Phase>)> {
 
 /// The test that a verification needs. The user's control files of the Stop gate say that
 /// none is, or that its failures are known.
-fn seen(files: &dyn Files, run: &str) -> gates::Seen {
-    let phases = [Phase::Verification, Phase::ReviewVerification].map(Phase::as_str);
-    let mut controls = ["skip-test-verification", "known-test-failures"].into_iter();
-    let mut control = || controls.find(|name| matches!(files.read(name), Ok(Some(_))));
-    let approval = |name: &str| Proof::Approval {
-        by: name.to_owned(),
-    };
-    let test = files.passed_test(run, &phases);
+fn seen(files: &dyn Files, file: &FlowFile) -> gates::Seen {
+    let state = file.state.as_ref().ok();
+    let implemented = state.and_then(|state| {
+        let mut gates = state.gates.iter();
+        gates.find(|gate| gate.name == Phase::Implementation.as_str())
+    });
+    let tested = files.tested(
+        file.name,
+        &TestNeed {
+            gate: None,
+            run_began: state.and_then(|state| state.started_at.as_deref()),
+            gate_began: implemented.and_then(|gate| gate.timestamp.as_deref()),
+        },
+    );
+    let controls = ["skip-test-verification", "known-test-failures"];
     gates::Seen {
-        test: test.or_else(|| control().map(approval)),
+        tested,
+        control: controls
+            .into_iter()
+            .find(|name| matches!(files.read(name), Ok(Some(_))) && !files.is_made_by_call(name))
+            .map(|name| Proof::Approval {
+                by: name.to_owned(),
+            }),
         is_required: files.evidence() == EvidenceMode::Require,
     }
 }
 
+/// The end of a run whose gates have all passed, and were seen to.
+fn closed(file: &FlowFile, files: &dyn Files, now: DateTime<Utc>) -> Option<GateRecord> {
+    let closed = gates::on_stop(file, now).ok()?;
+    let doubted = only_in_file(files, file);
+    let outcome = match doubted.first() {
+        None => Ok(closed),
+        Some(gate) => Err(format!(
+            "the run stays open: nobody was seen to pass its gate `{gate}`, it is only in the file or on its word"
+        )),
+    };
+    Some(GateRecord::of(file.name, outcome))
+}
+
+/// What of an active run closes it to an agent.
+fn closed_before(
+    name: &str,
+    run: Result<FlowFile, String>,
+    agent: state::Agent,
+    files: &dyn Files,
+) -> Option<ClosedGate> {
+    let found = run.and_then(|file| Ok((only_in_file(files, &file), file.state?)));
+    match found {
+        Ok((doubted, mut state)) => {
+            state.gates.retain(|gate| !doubted.contains(&gate.name));
+            let (gate, status) = state.unmet_gate(agent)?;
+            Some(ClosedGate::new(name, name, gate.as_str(), status))
+        }
+        // Before the first phase there is no gate.
+        Err(_) if agent.gate() == Phase::Exploration => None,
+        Err(why) => Some(ClosedGate::unknown(name, &why)),
+    }
+}
+
+/// The gates of a run that are passed in its file alone.
+fn only_in_file(files: &dyn Files, file: &FlowFile) -> Vec<String> {
+    let run = file
+        .state
+        .as_ref()
+        .ok()
+        .map(|state| state.workflow(file.name));
+    run.map_or_else(Vec::new, |run| files.only_in_file(&run))
+}
+
 /// The active run in a file, or why it cannot be read. A text that does not
 /// even say that a run is active says nothing of one.
-fn active_run(files: &dyn Files, kind: FileKind) -> Option<Result<FlowState, String>> {
+fn active_run(files: &dyn Files, kind: FileKind) -> Option<Result<FlowFile, String>> {
     let text = match files.read(kind.as_str()) {
         Ok(text) => text?,
         Err(why) => return Some(Err(why)),
     };
-    match FlowState::read(&text) {
-        Ok(state) => state.active.then_some(Ok(state)),
-        Err(why) => state::says_active(&text).then_some(Err(why)),
+    let file = FlowFile::read(kind.as_str(), text);
+    match &file.state {
+        Ok(state) => state.active.then_some(Ok(file)),
+        Err(why) => state::says_active(&file.text).then(|| Err(why.clone())),
     }
 }
 
-/// Those of the files that are there, with their texts.
-fn present(files: &dyn Files, kinds: &[FileKind]) -> Vec<(&'static str, String)> {
-    let names = kinds.iter().map(|kind| kind.as_str());
+/// The files of runs that are there.
+fn present(files: &dyn Files) -> Vec<FlowFile> {
+    let names = RUNS.into_iter().map(FileKind::as_str);
     names
-        .filter_map(|name| Some((name, files.text(name)?)))
+        .filter_map(|name| Some(FlowFile::read(name, files.text(name)?)))
         .collect()
 }
 
-/// Those that hold an active run, or that cannot tell.
-fn active(mut runs: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
-    runs.retain(|(_, text)| FlowState::read(text).map_or(true, |state| state.active));
-    runs
-}
-
-/// Applies a moment to the one run that it belongs to, by how it stands to the phases where
+/// Applies an event to the one run that it belongs to, by the phases that they are in where
 /// several are active.
 fn chosen<S>(
     files: &dyn Files,
     agent: &AgentName,
     standing: fn(&FlowState, state::Agent) -> Result<S, String>,
-    apply: &dyn Fn(&str, &str) -> Outcome,
-) -> Vec<FileOutcome> {
-    let runs = present(files, &RUNS);
+    apply: &dyn Fn(&FlowFile) -> Outcome,
+) -> Vec<GateRecord> {
+    let mut runs = present(files);
     let owner = state::Agent::of(agent);
-    if let ([(name, text)], Some(_)) = (runs.as_slice(), owner) {
+    if let ([file], Some(_)) = (runs.as_slice(), owner) {
         // There is nothing to choose, and a run that is over takes no change.
-        return vec![FileOutcome::new(name, apply(name, text))];
+        return vec![GateRecord::of(file.name, apply(file))];
     }
-    // An agent with a gate that runs beside a finished run.
-    let finished = runs.first().filter(|_| owner.is_some());
-    let finished = finished.map(|(name, _)| FileOutcome::new(name, Err(INACTIVE.to_owned())));
-    let mut runs = active(runs);
+    let first = runs.first().map(|file| file.name);
+    runs.retain(FlowFile::may_be_active);
     match runs.len() {
-        0 => return finished.into_iter().collect(),
+        0 => {
+            // An agent with a gate that runs beside a finished run.
+            return owner
+                .and(first)
+                .map(|name| GateRecord::of(name, Err(INACTIVE.to_owned())))
+                .into_iter()
+                .collect();
+        }
         1 => {}
-        _ => runs.retain(|(_, text)| {
-            let state = FlowState::read(text).ok();
-            let fits = |(state, agent)| standing(&state, agent).is_ok();
-            state.zip(owner).is_some_and(fits)
+        _ => runs.retain(|file| match (&file.state, owner) {
+            (Ok(state), Some(agent)) => standing(state, agent).is_ok(),
+            _ => false,
         }),
     }
-    if let [(name, text)] = runs.as_slice() {
-        return vec![FileOutcome::new(name, apply(name, text))];
+    if let [file] = runs.as_slice() {
+        return vec![GateRecord::of(file.name, apply(file))];
     }
-    let which = match runs.is_empty() {
-        true => "neither",
-        false => "each",
-    };
+    let which = if runs.is_empty() { "neither" } else { "each" };
     let why = format!("two runs are active and {which} of them is in the phase of `{agent}`");
-    vec![FileOutcome::new("", Err(why))]
+    vec![GateRecord::of("", Err(why))]
 }

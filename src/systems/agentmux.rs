@@ -2,13 +2,14 @@
 //! Its orchestrator is a program that no hook sees, so every tool call that
 //! writes one of its files is wrong. Unknown names are free.
 
+mod check;
 pub mod event;
 pub mod state;
 
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Role, Row, Writer};
 use crate::systems::system::{Files, Info, Place, Retention, System, View, below, split_site};
-use crate::systems::workflow::Workflow;
+use crate::systems::workflow::{UnreadableState, Workflow};
 
 pub struct AgentMux;
 
@@ -37,7 +38,7 @@ impl System for AgentMux {
             })
     }
 
-    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<Result<Workflow, UnreadableState>> {
         let file = format!("{site}/state.json");
         let there = files.text("state.json").is_some();
         there

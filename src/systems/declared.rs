@@ -1,9 +1,13 @@
 //! Systems that exist in the settings only: a glob for the site, globs for its
-//! names, and what they have to hold. A declared site is closed.
+//! names, and what they have to hold.
 
 mod content;
+mod directories;
 pub mod gates;
 mod needs;
+mod step;
+
+use std::sync::OnceLock;
 
 use chrono::{DateTime, Utc};
 
@@ -11,50 +15,53 @@ use self::gates::Gates;
 use crate::base::actor::AgentName;
 use crate::contract::glob::Pattern;
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
-use crate::settings::model::{Declared, Owner, Settings};
+use crate::settings::model::{Declared, Openness, Owner, Settings};
 use crate::systems::system::{
     AgentEvent, ClosedGate, ContentError, Effects, Files, Info, Judgement, Place, System, View,
     place_at,
 };
-use crate::systems::workflow::Workflow;
+use crate::systems::workflow::{UnreadableState, Workflow};
 
 pub struct DeclaredSystem<'s> {
     declared: &'s Declared,
     info: Info<'s>,
-    contract: Contract<'s>,
+    /// Made when it is first asked for.
+    contract: OnceLock<Contract<'s>>,
 }
 
 impl<'s> DeclaredSystem<'s> {
     /// Every system that the settings add.
-    pub fn all(settings: &'s Settings) -> Vec<Self> {
+    pub fn all(settings: &'s Settings) -> Vec<Box<dyn System + 's>> {
         settings
             .declared()
-            .map(|(id, declared)| Self {
-                declared,
-                info: Info {
-                    gate_dir: (!declared.gates.is_empty()).then_some(""),
-                    never_stale: declared.long_lived,
-                    ..Info::new(id)
-                },
-                contract: contract(declared),
-            })
+            .map(|(id, declared)| Box::new(Self::new(id, declared)) as Box<dyn System>)
             .collect()
+    }
+
+    fn new(id: &'s str, declared: &'s Declared) -> Self {
+        let info = Info {
+            gate_dir: (!declared.gate_agents.is_empty()).then_some(""),
+            never_stale: declared.long_lived,
+            ..Info::new(id)
+        };
+        Self {
+            declared,
+            info,
+            contract: OnceLock::new(),
+        }
     }
 
     fn gates(&self) -> Gates<'_> {
         Gates::of(self.info.id, self.declared)
     }
-
-    pub fn sites(&self) -> impl Iterator<Item = &str> {
-        self.declared.sites.iter().map(Pattern::as_str)
-    }
 }
 
 const CLOSED: &[Dir<'_>] = &[Dir::new("", DirKind::Closed)];
+const NEAR: &[Dir<'_>] = &[Dir::new("", DirKind::Near)];
 const OPEN: &[Dir<'_>] = &[Dir::new("", DirKind::Open)];
 
-fn row(pattern: &Pattern) -> Row<'_> {
-    let mut row = Row::glob(pattern, "declared in the settings");
+fn row<'s>(pattern: &'s Pattern, declared: &'s Declared) -> Row<'s> {
+    let mut row = Row::glob(pattern, &declared.by.sentence);
     // A plain name is one that a slip can be near to.
     if let Some(name) = pattern.as_name() {
         row.name = Name::Exact(name);
@@ -63,18 +70,20 @@ fn row(pattern: &Pattern) -> Row<'_> {
 }
 
 fn contract(declared: &Declared) -> Contract<'_> {
+    let row = |glob| row(glob, declared);
     let canonical = declared.canonical.iter().map(|glob| row(glob).canonical());
     let ephemeral = declared.ephemeral.iter().map(|glob| row(glob).ephemeral());
     let patterns = declared.patterns.iter().map(row);
     let owners = declared.owners.iter().flat_map(|(_, owners)| owners);
     let agents = owners.filter_map(Owner::agent);
     Contract {
-        source: declared
-            .source
-            .as_deref()
-            .unwrap_or("the project's settings"),
+        source: &declared.by.sentence,
         rows: canonical.chain(ephemeral).chain(patterns).collect(),
-        dirs: List::Borrowed(if declared.open { OPEN } else { CLOSED }),
+        dirs: List::Borrowed(match declared.open {
+            Openness::Closed => CLOSED,
+            Openness::Near => NEAR,
+            Openness::Open => OPEN,
+        }),
         roles: agents.map(Role::same).collect(),
         fallback: None,
     }
@@ -86,7 +95,7 @@ impl System for DeclaredSystem<'_> {
     }
 
     fn contract(&self) -> &Contract<'_> {
-        &self.contract
+        self.contract.get_or_init(|| contract(self.declared))
     }
 
     /// The deepest directory on the way that the glob matches is the site; only where there is
@@ -145,22 +154,33 @@ impl System for DeclaredSystem<'_> {
         self.gates().artifacts_of(agent, files)
     }
 
-    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
-        self.gates().at(moment, files, now)
+    fn moves_gates(&self, entry: &str) -> bool {
+        self.gates().are_moved_by(entry)
     }
 
-    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
-        self.gates().closed_gate(agent, files)
+    fn at(&self, event: AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
+        self.gates().at(event, files, now)
+    }
+
+    fn has_gate(&self, agent: &AgentName) -> bool {
+        self.gates().is_of_gate(agent)
+    }
+
+    fn closed_gate(&self, agent: &AgentName, task: &str, files: &dyn Files) -> Option<ClosedGate> {
+        self.gates().closed_gate(agent, task, files)
     }
 
     fn commands(&self, files: &dyn Files) -> Vec<(&str, &str)> {
         self.gates().commands(files)
     }
 
-    fn runs(&self, _site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
-        match self.declared.gates.is_empty() {
-            true => Vec::new(),
-            false => vec![self.gates().run(files)],
+    fn runs(&self, _site: &str, files: &dyn Files) -> Vec<Result<Workflow, UnreadableState>> {
+        if self.declared.gate_agents.is_empty() {
+            return Vec::new();
+        }
+        match self.gates().runs(files) {
+            Ok(runs) => runs.into_iter().map(Ok).collect(),
+            Err(why) => vec![Err(why)],
         }
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod artifact;
 pub mod gate;
+mod input;
 pub mod sidecar;
 pub mod sweep;
 pub mod update;
@@ -11,16 +12,17 @@ pub mod workflow_yaml;
 
 use chrono::{DateTime, Utc};
 
-use self::artifact::{Artifact, Fault};
+use self::artifact::{Artifact, Fault, Judged};
 use crate::base::actor::AgentName;
 use crate::contract::edition::Edition;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{AtReset, Contract, Dir, DirKind, List, Role, Row, Sweep, Writer};
+use crate::systems::gate_record::{GateRecord, Outcome};
 use crate::systems::system::{
-    AgentEvent, ContentError, Effects, FileOutcome, Files, Info, Judgement, MissingArtifact, Note,
-    Place, System, View, split_site,
+    AgentEvent, ContentError, Effects, Files, Info, Judgement, Missing, Note, Place, PriorText,
+    System, View, of_no_gate, split_site,
 };
-use crate::systems::workflow::Workflow;
+use crate::systems::workflow::{UnreadableState, Workflow};
 
 pub struct Devt;
 
@@ -44,16 +46,25 @@ impl System for Devt {
         entry == "workflow.yaml"
             || sidecar::is_sidecar(entry)
             || sidecar::status_enum(entry).is_some()
+            || input::is_parsed(entry)
     }
 
-    fn check_content(&self, at: Place<'_>, text: &str, _present: Option<&str>) -> Judgement {
+    fn check_content(&self, at: Place<'_>, text: &str, present: Option<&str>) -> Judgement {
+        if at.entry == "workflow.yaml"
+            && let Some(why) = present.and_then(|present| update::moved_anchor(present, text))
+        {
+            return Err(ContentError::illegal(why));
+        }
         let missing = match at.entry {
-            "workflow.yaml" => check_workflow(text).map(|()| Vec::new()),
+            "workflow.yaml" => check_workflow(text),
+            entry if input::is_parsed(entry) && !sidecar::is_sidecar(entry) => {
+                input::check(entry, text)
+            }
             entry if sidecar::is_sidecar(entry) => sidecar::check_sidecar(entry, text),
             entry => sidecar::check_status_header(entry, text).map(|()| Vec::new()),
         };
-        let missing = missing.map_err(ContentError::malformed)?.into_iter();
-        Ok(missing.map(Note::Remark).collect())
+        let remarks = missing.map_err(ContentError::malformed)?.into_iter();
+        Ok(remarks.map(Note::Remark).collect())
     }
 
     fn workflow_id(&self, files: &dyn Files) -> Option<String> {
@@ -66,61 +77,18 @@ impl System for Devt {
         name != "workflow.yaml"
     }
 
-    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Effects {
-        let AgentEvent::AgentEnd { agent, .. } = *moment else {
+    fn at(&self, event: AgentEvent<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Effects {
+        let AgentEvent::End { agent, .. } = event else {
             return Effects::default();
         };
-        let Some(workflow) = files.text("workflow.yaml") else {
+        let Some(workflow) = files.text(WORKFLOW) else {
             return Effects::default();
         };
-        let artifact = match (Artifact::for_agent(agent), gate::inactive(&workflow)) {
-            (Some(artifact), None) => artifact,
-            (Some(_), Some(why)) => {
-                return Effects::of([FileOutcome::new("workflow.yaml", Err(why))]);
-            }
-            (None, inactive) => {
-                let no_gate = || FileOutcome::of_no_gate("workflow.yaml", agent);
-                return Effects::of(inactive.is_none().then(no_gate));
-            }
-        };
-        let fields = workflow_yaml::read(&workflow);
-        let begun = fields.text("created_at");
-        let stale = artifact
-            .files()
-            .find_map(|name| files.left_over(name, begun));
-        let judged = match stale {
-            Some(why) => Err(Fault::Stale(why)),
-            None => {
-                let sidecar = artifact.sidecar.and_then(|name| files.text(name));
-                artifact::judge(
-                    &artifact,
-                    files.text(artifact.file).as_deref(),
-                    sidecar.as_deref(),
-                )
-            }
-        };
-        let why = judged.as_ref().err().map(Fault::why);
-        let unread = artifact.files().find(|name| files.read(name).is_err());
-        let outcome = match (unread, why.clone()) {
-            (Some(name), Some(why)) => FileOutcome::new(name, Err(why)),
-            _ => {
-                let mut outcome = gate::on_agent_end(&workflow, &artifact, &judged);
-                let run = gate::read_workflow(&workflow, "workflow.yaml");
-                if let Ok(change) = &mut outcome
-                    && !files.speaks_of_phase(&run)
-                {
-                    gate::comes_from_pending(change);
-                }
-                FileOutcome::new("workflow.yaml", outcome)
-            }
-        };
-        let owed = why.map(|why| MissingArtifact {
-            file: artifact.file.to_owned(),
-            why,
-        });
-        Effects {
-            outcomes: vec![outcome],
-            owed: owed.into_iter().collect(),
+        match (Artifact::for_agent(agent), gate::inactive(&workflow)) {
+            (Some(artifact), None) => on_agent_end(&workflow, &artifact, files),
+            (Some(_), Some(why)) => Effects::of([GateRecord::of(WORKFLOW, Err(why))]),
+            (None, None) => Effects::of([of_no_gate(WORKFLOW, agent)]),
+            (None, Some(_)) => Effects::default(),
         }
     }
 
@@ -130,7 +98,7 @@ impl System for Devt {
         names.map(str::to_owned).collect()
     }
 
-    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<Result<Workflow, UnreadableState>> {
         let file = format!("{site}/workflow.yaml");
         let Some(text) = files.text("workflow.yaml") else {
             return Vec::new();
@@ -140,23 +108,102 @@ impl System for Devt {
             Ok(()) => vec![Ok(run)],
             Err(why) => {
                 // devt reads past the fault, and goes on.
-                let run = run.active.then_some(Ok(run));
-                let fault = anyhow::anyhow!("could not read `{file}`: {why}");
-                run.into_iter().chain([Err(fault)]).collect()
+                let fault = UnreadableState::new(&file, why);
+                if run.active {
+                    vec![Ok(run), Err(fault)]
+                } else {
+                    vec![Err(fault)]
+                }
             }
         }
     }
 }
 
+/// The file that holds the workflow.
+const WORKFLOW: &str = "workflow.yaml";
+
+/// What the end of an agent leads to whose artifact the active workflow waits for.
+fn on_agent_end(workflow: &str, artifact: &Artifact, files: &dyn Files) -> Effects {
+    let fields = workflow_yaml::read(workflow);
+    let judged = judge(artifact, fields.text("created_at"), files);
+    let why = judged.as_ref().err().map(Fault::why);
+    let variant = match judged {
+        Ok(_) => None,
+        Err(_) => written_variant(artifact, files),
+    };
+    let unread = artifact.files().find(|name| files.read(name).is_err());
+    let record = match (&why, &variant, unread) {
+        // The phase waits for the base.
+        (Some(_), Some(name), _) => {
+            let why = format!(
+                "`{name}` is written; the phase waits for `{}`",
+                artifact.file
+            );
+            GateRecord::of(WORKFLOW, Err(why))
+        }
+        (Some(why), None, Some(name)) => GateRecord::of(name, Err(why.clone())),
+        _ => GateRecord::of(WORKFLOW, moved(workflow, artifact, &judged, files)),
+    };
+    let missing = match (why, variant) {
+        (Some(why), None) => Some(Missing {
+            file: artifact.file.to_owned(),
+            why,
+        }),
+        _ => None,
+    };
+    Effects {
+        records: vec![match fields.text("phase") {
+            Some(phase) => record.about(phase),
+            None => record,
+        }],
+        missing: missing.into_iter().collect(),
+        ..Effects::default()
+    }
+}
+
+fn judge(artifact: &Artifact, begun: Option<&str>, files: &dyn Files) -> Judged {
+    let mut names = artifact.files();
+    if let Some(why) = names.find_map(|name| files.left_over(name, begun)) {
+        return Err(Fault::Stale(why));
+    }
+    let text = files.text(artifact.file);
+    let sidecar = artifact.sidecar.and_then(|name| files.text(name));
+    artifact::judge(artifact, text.as_deref(), sidecar.as_deref())
+}
+
+/// A lane or a pass of its own that this agent has written instead of the base.
+fn written_variant(artifact: &Artifact, files: &dyn Files) -> Option<String> {
+    files.agent_wrote().into_iter().find(|name| {
+        artifact.has_variant(name)
+            && files
+                .text(name)
+                .is_some_and(|text| artifact::fault_of_variant(&text).is_none())
+    })
+}
+
+fn moved(workflow: &str, artifact: &Artifact, judged: &Judged, files: &dyn Files) -> Outcome {
+    let mut change = gate::on_agent_end(workflow, artifact, judged)?;
+    if !files.speaks_of_phase(&gate::read_workflow(workflow, WORKFLOW)) {
+        gate::comes_from_pending(&mut change);
+    }
+    Ok(change)
+}
+
 /// Whether a text may be written as `workflow.yaml`: what steers devt must be a value it knows.
-fn check_workflow(text: &str) -> Result<(), String> {
+/// What `update` refuses is refused here; a key that devt does not know is worth a note.
+fn check_workflow(text: &str) -> Result<Vec<String>, String> {
     workflow_yaml::check(text)?;
     let fields = workflow_yaml::read(text);
-    let mut steering = ["active", "phase"].iter();
-    match steering.find_map(|key| update::fault(key, fields.get(key)?)) {
-        Some(odd) => Err(odd),
-        None => Ok(()),
+    if let Some(odd) = fields
+        .iter()
+        .find_map(|(key, value)| update::fault(key, value))
+    {
+        return Err(odd);
     }
+    // A note on each of very many keys would take seconds, and be read by no model.
+    const MOST: usize = 5;
+    let notes = fields.iter().filter_map(|(key, _)| update::unknown(key));
+    Ok(notes.take(MOST).collect())
 }
 
 static INFO: Info<'static> = Info {
@@ -164,6 +211,7 @@ static INFO: Info<'static> = Info {
     programs: &["devt-tools", "devt-tools.cjs"],
     gate_dir: Some(".devt/state"),
     pid_lock: Some(".lock"),
+    prior: PriorText::Repairable,
     landmarks: &[".devt/state"],
     ..Info::new(ID)
 };

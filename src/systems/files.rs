@@ -1,7 +1,10 @@
 //! What a system may ask about the files of a site.
 
+use crate::base::actor::AgentName;
 use crate::settings::model::EvidenceMode;
-use crate::systems::workflow::{Proof, Workflow};
+use crate::systems::groups::state::Doubt;
+use crate::systems::tested::{TestNeed, Tested};
+use crate::systems::workflow::Workflow;
 
 /// The files of a site or of a `gate_dir`, by their path below it.
 pub trait Files {
@@ -25,14 +28,14 @@ pub trait Files {
         Vec::new()
     }
 
-    /// The last command that was seen for a gate of the run in a file, since then (RFC 3339).
-    fn last_command(&self, _run: &str, _gate: &str, _since: Option<&str>) -> Option<Proof> {
-        None
+    /// How the test ended that a gate of the run in a file needs.
+    fn tested(&self, _run: &str, _need: &TestNeed<'_>) -> Tested {
+        Tested::Unseen(None)
     }
 
-    /// The last test command that passed while the run in a file was in one of these phases.
-    fn passed_test(&self, _run: &str, _phases: &[&str]) -> Option<Proof> {
-        None
+    /// Whether a call made a file that only the user writes.
+    fn is_made_by_call(&self, _name: &str) -> bool {
+        false
     }
 
     /// Whether the status in a run's file is of its present phase.
@@ -46,9 +49,40 @@ pub trait Files {
         None
     }
 
-    /// The verdict files beside a `tasks.md` that are older than the last known change of a box
-    /// of their group.
-    fn outdated(&self, _tasks: &str) -> Vec<String> {
+    /// The verdict files beside a `tasks.md` that do not count: a box of their group has changed
+    /// since, or they are not of one who may give a verdict.
+    fn outdated(&self, _tasks: &str) -> Vec<Doubt> {
+        Vec::new()
+    }
+
+    /// When the agent that the event is about started: UTC, RFC 3339, milliseconds.
+    fn agent_began(&self) -> Option<String> {
+        None
+    }
+
+    /// When a directory was made: UTC, RFC 3339, milliseconds. `None` where the disk does not say.
+    fn made_at(&self, _dir: &str) -> Option<String> {
+        None
+    }
+
+    /// The files of `gate_dir` that this agent wrote since its start.
+    fn agent_wrote(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether a file is there that was not, or was another, when this agent started.
+    fn is_new_since_start(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// The gates of a run that are passed in its file, and were not seen to be passed there by
+    /// an agent that may.
+    fn only_in_file(&self, _run: &Workflow) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The agents that have started and not ended.
+    fn running_agents(&self) -> Vec<AgentName> {
         Vec::new()
     }
 

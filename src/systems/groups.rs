@@ -14,11 +14,12 @@ use self::tasks::has_numbered_groups;
 use crate::base::actor::AgentName;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
+use crate::systems::gate_record::GateRecord;
 use crate::systems::system::{
-    AgentEvent, ContentError, Effects, FileOutcome, Files, Info, Judgement, MissingArtifact, Place,
-    Retention, System, View, below, split_site,
+    AgentEvent, ContentError, Effects, Files, Info, Judgement, Missing, Place, Retention, System,
+    View, below, split_site,
 };
-use crate::systems::workflow::Workflow;
+use crate::systems::workflow::{UnreadableState, Workflow};
 
 pub struct Groups;
 
@@ -103,44 +104,50 @@ impl System for Groups {
         let Some(kind) = self.kind_of_agent(agent) else {
             return Vec::new();
         };
-        let of_change = |(dir, groups): (String, Vec<state::Group>)| {
-            let names = groups.into_iter().map(move |group| kind.path(group.group));
-            names.map(move |name| format!("{dir}{name}"))
-        };
-        let names = changes(files).flat_map(of_change);
-        names
-            .filter(|name| !matches!(files.read(name), Ok(None)))
-            .collect()
+        let mut artifacts = Vec::new();
+        for (dir, groups) in changes(files) {
+            for group in groups {
+                let name = format!("{dir}{}", kind.path(group.group));
+                if !matches!(files.read(&name), Ok(None)) {
+                    artifacts.push(name);
+                }
+            }
+        }
+        artifacts
     }
 
     /// Nothing is stored: an agent's end only shows what it owes, and whether it judged.
-    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Effects {
-        let AgentEvent::AgentEnd { agent, .. } = *moment else {
+    fn at(&self, event: AgentEvent<'_>, files: &dyn Files, _now: DateTime<Utc>) -> Effects {
+        let AgentEvent::End { agent, .. } = event else {
             return Effects::default();
         };
         let Some(kind) = self.kind_of_agent(agent) else {
             return Effects::default();
         };
         let verdicts = self.artifacts_of(agent, files);
-        let is_old = |name: &String| files.left_over(name, None).is_some();
-        let kept = verdicts.first().filter(|_| verdicts.iter().all(is_old));
-        let why = "kept the old verdict".to_owned();
-        let kept = kept.map(|file| FileOutcome::new(file, Err(why)));
-        let owed = changes(files).flat_map(|(dir, groups)| {
-            let owed = state::owed(&groups, kind).into_iter();
-            let owed = owed.map(|(file, why)| MissingArtifact {
-                file: format!("{dir}{file}"),
-                why,
-            });
-            owed.collect::<Vec<_>>()
-        });
+        let mut are_old = verdicts
+            .iter()
+            .map(|name| files.left_over(name, None).is_some());
+        let kept = match verdicts.first() {
+            Some(file) if are_old.all(|is_old| is_old) => {
+                Some(GateRecord::of(file, Err("kept the old verdict".to_owned())))
+            }
+            _ => None,
+        };
+        let mut missing = Vec::new();
+        for (dir, groups) in changes(files) {
+            for (file, why) in state::owed(&groups, kind) {
+                let file = format!("{dir}{file}");
+                missing.push(Missing { file, why });
+            }
+        }
         Effects {
-            owed: owed.collect(),
-            outcomes: kept.into_iter().collect(),
+            missing,
+            ..Effects::of(kept)
         }
     }
 
-    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<Result<Workflow, UnreadableState>> {
         let change = state::derive(&|name| files.read(name), &|| files.outdated(TASKS));
         let run = change.map(|change| Ok(state::workflow(&change, site)));
         run.into_iter().collect()
@@ -159,9 +166,11 @@ impl Groups {
 
 /// The directories of changes, each with a `/` behind it, and their groups.
 fn changes(files: &dyn Files) -> impl Iterator<Item = (String, Vec<state::Group>)> {
-    let dirs = files.dirs().into_iter();
-    let dirs = dirs.filter(|change| change != "archive");
-    let dirs = dirs.map(|change| format!("{change}/"));
+    let dirs = files
+        .dirs()
+        .into_iter()
+        .filter(|change| change != "archive")
+        .map(|change| format!("{change}/"));
     // A root of its own has its `tasks.md` beside the others' directories.
     std::iter::once(String::new()).chain(dirs).map(|dir| {
         let change = state::derive(&|name| files.read(&format!("{dir}{name}")), &|| {
@@ -177,12 +186,10 @@ fn at_root<'p>(path: &'p str, view: &dyn View) -> Option<Place<'p>> {
         site: "",
         entry: path,
     };
-    let numbered = ROWS.iter().any(|row| row.matches(path));
-    let is_root = || {
-        view.text(TASKS)
-            .is_some_and(|tasks| has_numbered_groups(&tasks))
-    };
-    (numbered && is_root()).then_some(place)
+    if !ROWS.iter().any(|row| row.matches(path)) {
+        return None;
+    }
+    has_numbered_groups(&view.text(TASKS)?).then_some(place)
 }
 
 static INFO: Info<'static> = Info {

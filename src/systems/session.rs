@@ -7,19 +7,23 @@ mod schema;
 pub mod state;
 pub mod transition;
 
+use std::fmt;
+
 use chrono::{DateTime, Utc};
 
 use self::state::{Phase, State};
 use self::transition::Step;
 use crate::base::actor::AgentName;
+use crate::base::text;
 use crate::contract::denial::DenyCode;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Row, Writer};
+use crate::systems::gate_record::GateRecord;
 use crate::systems::system::{
-    AgentEvent, ClosedGate, ContentError, Effects, FileOutcome, Files, Info, Judgement, Place,
-    PriorText, System, View, split_site,
+    AgentEvent, ClosedGate, ContentError, Effects, Files, Info, Judgement, Place, PriorText,
+    System, View, of_no_gate, split_site,
 };
-use crate::systems::workflow::{Proof, Workflow};
+use crate::systems::workflow::{Proof, UnreadableState, Workflow};
 
 pub struct Session;
 
@@ -61,32 +65,41 @@ impl System for Session {
         })
     }
 
-    fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
-        let outcome = match *moment {
-            AgentEvent::AgentStart { agent } => {
-                Phase::for_agent(agent).and_then(|phase| newest(files, agent, phase, now))
-            }
-            AgentEvent::Wrote { entry, text } => written(files, entry, text, now),
-            AgentEvent::AgentEnd { agent, .. } if Phase::for_agent(agent).is_none() => {
-                let open = newest_of(&states(files)).map(|(file, _)| file.to_owned());
-                open.ok().map(|file| FileOutcome::of_no_gate(&file, agent))
-            }
-            AgentEvent::AgentEnd { .. } | AgentEvent::TurnEnd { .. } => None,
-        };
-        Effects::of(outcome)
+    fn moves_gates(&self, entry: &str) -> bool {
+        Phase::from_report(entry).is_some()
     }
 
-    fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
+    fn at(&self, event: AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
+        Effects::of(match event {
+            AgentEvent::Start { agent } => {
+                Phase::for_agent(agent).and_then(|phase| newest(files, agent, phase, now))
+            }
+            AgentEvent::Wrote {
+                agent: None,
+                entries,
+            } => entries.iter().find_map(|entry| written(files, entry, now)),
+            AgentEvent::End { agent, .. } if Phase::for_agent(agent).is_none() => {
+                let sessions = states(files);
+                let open = newest_of(&sessions).ok();
+                open.map(|(file, _)| of_no_gate(file, agent))
+            }
+            AgentEvent::Wrote { agent: Some(_), .. }
+            | AgentEvent::End { .. }
+            | AgentEvent::TurnEnd { .. } => None,
+        })
+    }
+
+    fn closed_gate(&self, agent: &AgentName, _task: &str, files: &dyn Files) -> Option<ClosedGate> {
         let phase = Phase::for_agent(agent)?;
         let sessions = states(files);
         let (file, text) = newest_of(&sessions).ok()?;
         let state = State::parse(text).ok()?;
         let before = state.unfinished_before(phase)?;
-        let status = before.gate_status();
-        Some(ClosedGate::new(file, before.phase.as_str(), status))
+        let (phase, status) = (before.phase.as_str(), before.gate_status());
+        Some(ClosedGate::new(file, file, phase, status))
     }
 
-    fn runs(&self, site: &str, files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+    fn runs(&self, site: &str, files: &dyn Files) -> Vec<Result<Workflow, UnreadableState>> {
         let text = files.text("state.json");
         text.map(|text| state::read_workflow(&text, &format!("{site}/state.json")))
             .into_iter()
@@ -133,54 +146,128 @@ const fn main<'a>(name: &'a str, purpose: &'a str) -> Row<'a> {
 
 /// `YYMMDD-words-of-the-task`: six digits, then words of `a-z0-9`, each after a `-`.
 fn is_session_id(id: &str) -> bool {
-    let is_day = |day: &str| day.len() == 6 && Shape::Digits.matches(day);
-    id.split_once('-')
-        .is_some_and(|(day, words)| is_day(day) && Shape::Kebab.matches(words))
+    id.split_once('-').is_some_and(|(day, words)| {
+        day.len() == 6 && Shape::Digits.matches(day) && Shape::Kebab.matches(words)
+    })
 }
 
-/// The state of every session, by its file below `.claude/.docs`.
-pub fn states(files: &dyn Files) -> Vec<(String, String)> {
+/// The state file of a session.
+#[derive(Clone, Debug)]
+pub struct SessionFile {
+    /// Below `.claude/.docs`.
+    pub name: String,
+    /// Or why it cannot be read.
+    pub text: Result<String, String>,
+}
+
+impl SessionFile {
+    /// # Errors
+    /// It cannot be read, or is no state of a session.
+    pub fn state(&self) -> Result<State, String> {
+        State::parse(self.text.as_ref()?)
+    }
+
+    /// Where some phase is still to be finished: its state and its text.
+    fn open(&self) -> Option<(State, &str)> {
+        let (state, text) = (self.state().ok()?, self.text.as_deref().ok()?);
+        state.unfinished()?;
+        Some((state, text))
+    }
+}
+
+/// The state file of every session.
+pub fn states(files: &dyn Files) -> Vec<SessionFile> {
     let names = files
         .dirs()
         .into_iter()
         .map(|id| format!("{id}/state.json"));
     names
-        .filter_map(|name| files.text(&name).map(|text| (name, text)))
+        .filter_map(|name| {
+            let text = files.read(&name).transpose()?;
+            Some(SessionFile { name, text })
+        })
         .collect()
 }
 
+/// The `.claude/.docs` of a session's state file.
+pub fn docs_of(file: &str) -> Option<&str> {
+    file.rsplitn(3, '/').nth(2)
+}
+
+/// Whether a state file that cannot be read is of a newer session than one beside it: its name
+/// begins with the day. It may be the one that goes on.
+pub fn is_newer(torn: &str, other: &str) -> bool {
+    docs_of(torn) == docs_of(other) && torn > other
+}
+
 /// The one of [`states`] that an agent's start belongs to: the newest by `updated_at`
-/// with an unfinished phase. Unreadable sessions cannot be ranked and are left out.
+/// with an unfinished phase. One that cannot be read holds those
+/// before it.
 ///
 /// # Errors
 /// None has an unfinished phase, or the two newest were updated at the same time.
-pub fn newest_of(sessions: &[(String, String)]) -> Result<(&str, &str), String> {
-    let states = sessions.iter().filter_map(|(name, text)| {
-        let state = State::parse(text).ok()?;
-        state.unfinished()?;
-        Some((state.updated_at.at, name.as_str(), text.as_str()))
+pub fn newest_of(sessions: &[SessionFile]) -> Result<(&str, &str), NotOne<'_>> {
+    let states = sessions.iter().filter_map(|session| {
+        let (state, text) = session.open()?;
+        Some((state.updated_at.at, session.name.as_str(), text))
     });
     let mut open: Vec<_> = states.collect();
     open.sort_unstable_by(|a, b| b.cmp(a));
+    if let Some((_, newest, _)) = open.first()
+        && let Some((name, fault)) = torn(sessions).find(|(name, _)| is_newer(name, newest))
+    {
+        return Err(NotOne::NewestIsBroken(name, fault));
+    }
     match open.as_slice() {
-        [] => Err(none_open(sessions)),
-        [(at, name, _), (next_at, other, _), ..] if at == next_at => Err(format!(
-            "sessions `{other}` and `{name}` were updated at the same time"
-        )),
+        [] => Err(NotOne::NoneIsOpen(torn(sessions).next())),
+        [(at, name, _), (next_at, other, _), ..] if at == next_at => {
+            Err(NotOne::SameTime(other, name))
+        }
         [(_, name, text), ..] => Ok((name, text)),
     }
 }
 
-/// Why there is no session to go on with. One that cannot be read may be the one
-/// that was meant, so it is named.
-fn none_open(sessions: &[(String, String)]) -> String {
-    let why = "no session has an unfinished phase";
-    let mut broken = sessions
-        .iter()
-        .filter_map(|(name, text)| Some((name, State::parse(text).err()?)));
-    match broken.next() {
-        Some((name, fault)) => format!("{why}, and `{name}` cannot be read: {fault}"),
-        None => why.to_owned(),
+/// The sessions that cannot be read, and why.
+fn torn(sessions: &[SessionFile]) -> impl Iterator<Item = (&str, String)> {
+    let faults = sessions.iter();
+    faults.filter_map(|session| Some((session.name.as_str(), session.state().err()?)))
+}
+
+/// Why there is no session to go on with. Sessions are named by their files.
+#[derive(Debug)]
+pub enum NotOne<'s> {
+    /// With what is wrong with it.
+    NewestIsBroken(&'s str, String),
+    SameTime(&'s str, &'s str),
+    /// With one that cannot be read.
+    NoneIsOpen(Option<(&'s str, String)>),
+}
+
+impl NotOne<'_> {
+    /// In a sentence that names each session as `name` gives it.
+    pub fn with_names(&self, name: impl Fn(&str) -> &str) -> String {
+        match self {
+            Self::NewestIsBroken(file, fault) => format!(
+                "`{}` is the newest session and cannot be read: {fault}",
+                name(file)
+            ),
+            Self::SameTime(one, other) => format!(
+                "sessions `{}` and `{}` were updated at the same time",
+                name(one),
+                name(other)
+            ),
+            Self::NoneIsOpen(None) => "no session has an unfinished phase".to_owned(),
+            Self::NoneIsOpen(Some((file, fault))) => format!(
+                "no session has an unfinished phase, and `{}` cannot be read: {fault}",
+                name(file)
+            ),
+        }
+    }
+}
+
+impl fmt::Display for NotOne<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with_names(|file| file))
     }
 }
 
@@ -190,7 +277,7 @@ fn newest(
     agent: &AgentName,
     phase: Phase,
     now: DateTime<Utc>,
-) -> Option<FileOutcome> {
+) -> Option<GateRecord> {
     let sessions = states(files);
     if sessions.is_empty() {
         return None;
@@ -199,28 +286,29 @@ fn newest(
         Ok((name, text)) => {
             let evidence = format!("agent `{agent}` started");
             let outcome = transition::apply(text, phase, Step::Start, &evidence, now);
-            FileOutcome::new(name, outcome)
+            GateRecord::of(name, outcome).about(phase.as_str())
         }
-        Err(why) => FileOutcome::new("", Err(why)),
+        Err(why) => GateRecord::of("", Err(why.to_string())),
     })
 }
 
-/// The main thread's write of `<phase>-report.md` completes the phase of that session.
-fn written(files: &dyn Files, entry: &str, text: &str, now: DateTime<Utc>) -> Option<FileOutcome> {
+/// The main thread's write of `<phase>-report.md` completes the phase of that session. A call
+/// that says that it writes need not have written.
+fn written(files: &dyn Files, entry: &str, now: DateTime<Utc>) -> Option<GateRecord> {
     let (id, report) = entry.split_once('/')?;
     let phase = Phase::from_report(report)?;
     let file = format!("{id}/state.json");
-    let state = files.text(&file)?;
+    let (text, state) = (files.read(entry).ok()??, files.text(&file)?);
     let step = Step::Complete {
         report: Some(report),
     };
     let evidence = format!("`{report}` was written");
-    let mut outcome = match text.trim() {
-        "" => Err(format!("`{report}` is empty")),
-        _ => transition::apply(&state, phase, step, &evidence, now),
+    let mut outcome = match text::words(&text).next() {
+        None => Err(format!("`{report}` is empty")),
+        Some(_) => transition::apply(&state, phase, step, &evidence, now),
     };
     if let Ok(change) = &mut outcome {
         change.proof.push(Proof::artifact(entry));
     }
-    Some(FileOutcome { file, outcome })
+    Some(GateRecord::of(&file, outcome).about(phase.as_str()))
 }

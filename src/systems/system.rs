@@ -1,5 +1,5 @@
-//! The systems: each file below is one family of state files, told apart by
-//! where they lie, and holds that family's one contract table.
+//! The systems: each file below is one family of state files, distinguished by
+//! their places, and holds that family's one contract table.
 
 mod agent_event;
 
@@ -8,15 +8,13 @@ use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
 
-pub use self::agent_event::{
-    AgentEvent, ClosedGate, Effects, FileOutcome, MissingArtifact, no_gate,
-};
+pub use self::agent_event::{AgentEvent, ClosedGate, Effects, Missing, no_gate, of_no_gate};
 use crate::base::actor::AgentName;
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Name, Row, Writer};
 use crate::settings::model::KnownSystem;
 pub use crate::systems::files::Files;
-use crate::systems::workflow::Workflow;
+use crate::systems::workflow::{UnreadableState, Workflow};
 use crate::systems::{agent_flow, agentmux, devt, groups, own, session};
 
 /// What a system may ask about the project while it looks at a path. Paths are
@@ -63,7 +61,7 @@ pub enum Retention {
 pub enum Note {
     /// Worth telling the model.
     Remark(String),
-    /// The present text is broken and this one mends it: told, and recorded.
+    /// The present text is broken and this one mends it: reported, and recorded.
     Repair(String),
 }
 
@@ -82,7 +80,7 @@ pub struct Info<'a> {
     pub id: &'a str,
     /// Paths whose presence below a directory means that it holds a site, for
     /// commands that look for sites and for removals of whole trees. A last
-    /// component `*` stands for any directory. Sites lie at any depth.
+    /// component `*` is any directory. Sites may be at any depth.
     pub landmarks: &'static [&'static str],
     /// The directory that holds the system's runs, relative to a root or to a
     /// directory below it; `""` is the main checkout's root alone. `None` for a system whose
@@ -142,7 +140,7 @@ pub trait System: Sync {
 
     fn contract(&self) -> &Contract<'_>;
 
-    /// Finds the site a root-relative path lies in, or is.
+    /// Finds the site that a root-relative path is in, or is.
     fn locate<'p>(&self, path: &'p str, view: &dyn View) -> Option<Place<'p>>;
 
     /// Who may write an entry that falls under `row`.
@@ -155,7 +153,7 @@ pub trait System: Sync {
         Writer::Anyone
     }
 
-    /// The name that its agents most likely mean by one that nobody else is denied.
+    /// The name that its agents most likely want by one that is free for everyone else.
     fn near_miss(&self, _entry: &str) -> Option<String> {
         None
     }
@@ -202,14 +200,29 @@ pub trait System: Sync {
         Vec::new()
     }
 
-    /// What a moment in an agent's life does to the state in `gate_dir`, and
-    /// which artifacts are owed.
-    fn at(&self, _moment: &AgentEvent<'_>, _files: &dyn Files, _now: DateTime<Utc>) -> Effects {
+    /// Whether the main thread moves a gate by writing an entry of a site.
+    fn moves_gates(&self, _entry: &str) -> bool {
+        false
+    }
+
+    /// What an event does to the state in `gate_dir`, and which artifacts are missing.
+    fn at(&self, _event: AgentEvent<'_>, _files: &dyn Files, _now: DateTime<Utc>) -> Effects {
         Effects::default()
     }
 
+    /// Whether a gate is an agent's, in a system whose state is at the root.
+    fn has_gate(&self, _agent: &AgentName) -> bool {
+        false
+    }
+
     /// The gate before an agent's phase that has not passed.
-    fn closed_gate(&self, _agent: &AgentName, _files: &dyn Files) -> Option<ClosedGate> {
+    /// `task` is the prompt of the dispatch.
+    fn closed_gate(
+        &self,
+        _agent: &AgentName,
+        _task: &str,
+        _files: &dyn Files,
+    ) -> Option<ClosedGate> {
         None
     }
 
@@ -219,7 +232,7 @@ pub trait System: Sync {
     }
 
     /// The runs that a site holds. `site` is its path below the root.
-    fn runs(&self, _site: &str, _files: &dyn Files) -> Vec<anyhow::Result<Workflow>> {
+    fn runs(&self, _site: &str, _files: &dyn Files) -> Vec<Result<Workflow, UnreadableState>> {
         Vec::new()
     }
 }
@@ -263,6 +276,22 @@ pub static SYSTEMS: &[&dyn System] = &[
 ];
 
 /// Whether a text names a place of a built-in system.
+/// Whether the bytes of an event, or of what is none, name a governed place. The path of the
+/// transcript is Claude Code's own and does not count.
+pub fn are_named_in_event(text: &str) -> bool {
+    are_named_in(&without_transcript_path(text))
+}
+
+/// The keys end alike: `transcript_path`, `agent_transcript_path`.
+fn without_transcript_path(text: &str) -> String {
+    let mut parts = text.split("transcript_path\"");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        rest.push_str(part.splitn(3, '"').nth(2).unwrap_or_default());
+    }
+    rest
+}
+
 pub fn are_named_in(text: &str) -> bool {
     named_in(text).is_some()
 }
@@ -271,44 +300,50 @@ pub fn are_named_in(text: &str) -> bool {
 /// landmark up to its wildcard, a file by its name alone, or a name of the contract in a
 /// directory that is shared. `\` counts as `/`, and so does what JSON makes of either.
 pub fn named_in(text: &str) -> Option<&'static str> {
-    let text = match text.contains('\\') {
-        true => Cow::Owned(
+    let text = if text.contains('\\') {
+        Cow::Owned(
             text.replace("\\\\", "/")
                 .replace("\\/", "/")
                 .replace('\\', "/"),
-        ),
-        false => Cow::Borrowed(text),
-    };
-    let is_named = |landmark: &&str| {
-        let place = landmark.trim_end_matches('*');
-        let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
-        text.contains(if file.contains('.') { file } else { place })
+        )
+    } else {
+        Cow::Borrowed(text)
     };
     let mut systems = SYSTEMS.iter().copied();
     let named = systems.find(|system| {
-        system.info().landmarks.iter().any(is_named) || names_in_shared_dir(*system, &text)
+        let mut landmarks = system.info().landmarks.iter();
+        landmarks.any(|landmark| names_landmark(landmark, &text))
+            || names_in_shared_dir(*system, &text)
     });
     named.map(|system| system.id())
+}
+
+fn names_landmark(landmark: &str, text: &str) -> bool {
+    let place = landmark.trim_end_matches('*');
+    let file = place.rsplit_once('/').map_or(place, |(_, file)| file);
+    text.contains(if file.contains('.') { file } else { place })
 }
 
 fn names_in_shared_dir(system: &dyn System, text: &str) -> bool {
     let Some(dir) = system.info().shared_dir else {
         return false;
     };
-    let is_named = |below: &str| {
+    let mut behind = text.split(dir).skip(1);
+    behind.any(|behind| {
         let mut rows = system.contract().rows.iter();
-        rows.any(|row| matches!(row.name, Name::Exact(name) if below.starts_with(name)))
-    };
-    let mut below = text.split(dir).skip(1);
-    below.any(|behind| behind.strip_prefix('/').is_some_and(is_named))
+        behind.strip_prefix('/').is_some_and(|below| {
+            rows.any(|row| matches!(row.name, Name::Exact(name) if below.starts_with(name)))
+        })
+    })
 }
 
 /// The names in a directory, first those with which a landmark begins.
 pub fn outer_first(names: Vec<String>) -> Vec<String> {
-    let is_outer = |name: &String| outer_dirs().contains(&name.as_str());
-    let (mut names, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_outer);
-    names.extend(others);
-    names
+    let (mut sorted, others): (Vec<_>, Vec<_>) = names
+        .into_iter()
+        .partition(|name| outer_dirs().contains(&name.as_str()));
+    sorted.extend(others);
+    sorted
 }
 
 /// The first components of the landmarks, each once.
@@ -334,15 +369,18 @@ pub fn ids() -> Vec<&'static str> {
 
 /// The built-in systems as the settings know them, the program's own last.
 pub fn known() -> Vec<KnownSystem> {
-    let known = |id| {
-        let info = by_id(id)?.info();
-        Some(KnownSystem {
-            id,
-            keys: info.own_keys,
-            sites: info.landmarks,
-        })
-    };
-    ids().into_iter().filter_map(known).collect()
+    let mut known = Vec::new();
+    for id in ids() {
+        if let Some(system) = by_id(id) {
+            let info = system.info();
+            known.push(KnownSystem {
+                id,
+                keys: info.own_keys,
+                sites: info.landmarks,
+            });
+        }
+    }
+    known
 }
 
 /// The built-in system with this id.

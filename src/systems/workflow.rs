@@ -1,8 +1,35 @@
 //! The model that every system's state is read into: a workflow with gates.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::string_enum::string_enum;
+
+/// A state file that is there and cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableState {
+    /// Its path below the root.
+    pub file: String,
+    pub why: String,
+}
+
+impl UnreadableState {
+    pub fn new(file: &str, why: impl fmt::Display) -> Self {
+        Self {
+            file: file.to_owned(),
+            why: why.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for UnreadableState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "could not read `{}`: {}", self.file, self.why)
+    }
+}
+
+impl std::error::Error for UnreadableState {}
 
 string_enum! {
     /// How far a gate is. Each system's file maps its own spelling to these.
@@ -23,13 +50,25 @@ impl GateStatus {
 }
 
 string_enum! {
-    /// What stands behind a gate that passed.
+    /// How well a passed gate is supported.
     pub enum Standing {
         Proved = "proved",
+        /// What its test tested was changed before the gate was judged.
+        Stale = "stale",
         /// Its agent said so, and what would show it is missing.
         OnItsWord = "on its word",
-        /// Nobody was seen passing it.
+        /// No change of it was recorded.
         OnlyInFile = "only in the file",
+    }
+}
+
+string_enum! {
+    /// What a test command showed.
+    pub enum TestResult {
+        Passed = "passed",
+        Failed = "failed",
+        /// Nothing that counts.
+        Unproved = "unproved",
     }
 }
 
@@ -44,6 +83,9 @@ pub struct Gate {
     /// Of a gate that passed, once the gate log was asked.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub standing: Option<Standing>,
+    /// Of a gate that has not passed: what the last end of its agent left out.
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
+    pub why: Option<String>,
     /// What shows it, where the files themselves do.
     #[serde(skip)]
     pub proof: Vec<Proof>,
@@ -57,15 +99,18 @@ impl Gate {
             timestamp: None,
             agent: None,
             standing: None,
+            why: None,
             proof: Vec::new(),
         }
     }
 
-    /// How people and models are told of it.
+    /// Its status in words, for people and models.
     pub fn label(&self) -> &'static str {
         match self.standing {
             Some(Standing::OnItsWord) => "passed on its word",
-            _ => self.status.as_str(),
+            Some(Standing::Stale) => "passed on a stale test",
+            Some(Standing::OnlyInFile) => "passed only in the file",
+            Some(Standing::Proved) | None => self.status.as_str(),
         }
     }
 }
@@ -76,6 +121,9 @@ pub struct Workflow {
     pub system: String,
     /// Where it was read from, relative to the project root.
     pub file: String,
+    /// The state directory, where the file holds the runs of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     pub active: bool,
     pub phase: Option<String>,
     pub iteration: Option<u64>,
@@ -90,6 +138,17 @@ pub struct Workflow {
 }
 
 impl Workflow {
+    /// The OpenSpec change that a run of groups belongs to.
+    pub fn change(&self) -> Option<&str> {
+        let dir = self.file.strip_suffix("/tasks.md")?;
+        let is_of_groups = self.system == super::groups::ID;
+        dir.rsplit('/')
+            .next()
+            .filter(|name| is_of_groups && !name.is_empty())
+    }
+}
+
+impl Workflow {
     /// One of which nothing is known yet.
     pub fn new(system: &str, file: &str) -> Self {
         Self {
@@ -100,19 +159,11 @@ impl Workflow {
     }
 }
 
-/// One gate that went from one status to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Move {
-    pub gate: String,
-    pub from: GateStatus,
-    pub to: GateStatus,
-}
-
 /// What shows that a gate passed, beside what somebody said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Proof {
-    /// The words that decided, and where they stand: a file, or the agent's `reply`.
+    /// The words that decided, and their place: a file, or the agent's `reply`.
     Verdict { line: String, at: String },
     /// A file as it was when the gate passed. A system names it; size and git's id of the
     /// content are added when the change is recorded.
@@ -124,7 +175,16 @@ pub enum Proof {
     /// A test command that ran.
     Command {
         line: String,
+        /// Where, relative to the project where that is in it.
+        #[serde(default)]
+        cwd: String,
+        /// `None` where the host gives none.
         status: Option<i32>,
+        /// The tests by what it printed; `None` where it said nothing of them.
+        #[serde(default)]
+        passed: Option<u64>,
+        #[serde(default)]
+        failed: Option<u64>,
         /// UTC, RFC 3339, milliseconds.
         at: String,
     },
@@ -143,33 +203,3 @@ impl Proof {
         }
     }
 }
-
-/// A change of one state file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StateChange {
-    /// The file's whole new text.
-    pub text: String,
-    pub moves: Vec<Move>,
-    /// Where the run stood.
-    pub phase: Option<String>,
-    pub iteration: Option<u64>,
-    /// The line that decided.
-    pub evidence: Option<String>,
-    pub proof: Vec<Proof>,
-    /// What is missing for a gate that passed all the same.
-    pub unsupported: Option<String>,
-}
-
-impl StateChange {
-    /// A new text that says all.
-    pub fn from_text(text: String) -> Self {
-        Self {
-            text,
-            ..Self::default()
-        }
-    }
-}
-
-/// What an event does to one state file, computed purely from its text; the error says why there
-/// is nothing to write, and goes to the gate log.
-pub type Outcome = Result<StateChange, String>;

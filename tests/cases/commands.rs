@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -263,6 +265,7 @@ impl Case {
             .args(["-c", &self.command])
             .current_dir(sandbox.path(self.dir()))
             .env_clear()
+            .envs(sandbox.surroundings())
             .envs([
                 ("LC_ALL", "C"),
                 ("GIT_AUTHOR_NAME", "a"),
@@ -273,8 +276,6 @@ impl Case {
                 ("GIT_COMMITTER_EMAIL", "a@b.c"),
             ])
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", sandbox.home())
-            .env("TMPDIR", sandbox.base().join("tmp"))
             .env("CLAUDE_PROJECT_DIR", sandbox.project())
             .stdin(Stdio::null())
             .output()
@@ -309,9 +310,6 @@ fn said(ran: &Ran, pointer: &str) -> Result<Option<String>, String> {
 }
 
 const REFUSAL: &str = "/hookSpecificOutput/permissionDecisionReason";
-
-/// Commands that take it along are told of by nobody.
-const RECORDER: &str = ".claude/statewarden/recorder/index";
 
 /// What the recorder does not look at: archives, locks that programs make and remove, our own
 /// marks, and sites that no call has named.
@@ -350,6 +348,8 @@ fn denied(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
     sandbox.hook(&unseen[0]);
     let was = entries(sandbox);
     let (_, errors) = case.run(sandbox);
+    // A call of the client takes longer than a tick of the file system's clock.
+    thread::sleep(Duration::from_millis(12));
     let now = entries(sandbox);
     let after = case.hows.iter().rev().find_map(|how| match how {
         How::Makes(path) => Some((path, true)),
@@ -372,12 +372,12 @@ fn denied(case: &Case, sandbox: &Sandbox) -> Result<(), String> {
         (false, false) => {}
     }
     let is_unseen = |path: &&String| UNRECORDED.iter().any(|below| path.starts_with(below));
-    if !sandbox.exists(RECORDER) || changed.iter().any(is_unseen) {
+    if changed.iter().any(is_unseen) {
         return Ok(());
     }
     if said(&sandbox.hook(&unseen[1]), "/reason")?.is_none() {
         // A few removals are no bulk; they are on record.
-        let changes = sandbox.records(".claude/statewarden/recorder/changes.jsonl");
+        let changes = sandbox.changes();
         let is_recorded = changes.iter().any(|change| change["act"] == "remove");
         if code != "bulk-removal" || !is_recorded {
             return Err(format!("run, it is not told of {changed:?}"));

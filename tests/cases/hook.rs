@@ -2,7 +2,7 @@
 //! stands in `tests/hook/README.md`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Failed, Trial};
@@ -81,6 +81,9 @@ fn expand(text: &str) -> Vec<String> {
     text[start + 1..end].split(',').flat_map(one).collect()
 }
 
+/// A member of an event whose call is announced just before it.
+const ANNOUNCED: &str = "announced";
+
 /// The events of a `!` line; those of a tool come before its call, unless they say otherwise.
 fn events(sandbox: &Sandbox, line: &Line) -> Result<Vec<Value>, String> {
     let (kind, rest) = line.text.split_once(' ').unwrap_or((&line.text, ""));
@@ -89,7 +92,7 @@ fn events(sandbox: &Sandbox, line: &Line) -> Result<Vec<Value>, String> {
         let found = calls(sandbox, tool, rest, line)?.into_iter();
         let found = found.map(|mut event| {
             event["hook_event_name"] = kind.into();
-            if kind != "PreToolUse" {
+            if kind.starts_with("Post") {
                 event["duration_ms"] = 60_000.into();
                 event["tool_response"] = json!({});
             }
@@ -98,7 +101,19 @@ fn events(sandbox: &Sandbox, line: &Line) -> Result<Vec<Value>, String> {
         Ok(found.collect())
     };
     match kind {
-        "PostToolUse" | "PostToolUseFailure" => of_tool(kind, rest),
+        "PostToolUse" | "PostToolUseFailure" | "PreSkillShellCommand" => of_tool(kind, rest),
+        "Ran" | "Failed" => {
+            let kind = if kind == "Ran" {
+                "PostToolUse"
+            } else {
+                "PostToolUseFailure"
+            };
+            let mut ended: Vec<Value> = of_tool(kind, rest)?;
+            ended
+                .iter_mut()
+                .for_each(|event| event[ANNOUNCED] = true.into());
+            Ok(ended)
+        }
         "SubagentStart" | "SubagentStop" => Ok(expand(rest)
             .iter()
             .map(|agent| {
@@ -113,6 +128,11 @@ fn events(sandbox: &Sandbox, line: &Line) -> Result<Vec<Value>, String> {
             .collect()),
         "Stop" | "SessionStart" | "SessionEnd" | "UserPromptSubmit" => {
             Ok(vec![sandbox.event_of(kind)])
+        }
+        "ConfigChange" => {
+            let mut event = sandbox.event_of(kind);
+            event["file_path"] = sandbox.path(rest).into();
+            Ok(vec![event])
         }
         _ => of_tool("PreToolUse", &line.text),
     }
@@ -188,9 +208,14 @@ impl Stage {
 
     /// The line with the paths of this run.
     fn filled(&self, line: &Line) -> Line {
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_statewarden"));
+        let programs = program.parent().unwrap().to_owned();
         let places = [
             ("[PROJECT]", self.sandbox.project()),
             ("[HOME]", self.sandbox.home()),
+            ("[ETC]", self.sandbox.base().join("etc")),
+            ("[PROGRAM]", program),
+            ("[PROGRAMS]", programs),
         ];
         let fill = |text: &String| {
             places.iter().fold(text.clone(), |text, (name, path)| {
@@ -251,10 +276,9 @@ impl Stage {
         command
             .args(["-ec", &format!("{}\n{}", line.text, line.body(""))])
             .current_dir(self.sandbox.project())
-            .env_clear();
-        command
-            .env("HOME", self.sandbox.home())
-            .env("PATH", format!("{}:/usr/bin:/bin", program.display()));
+            .env_clear()
+            .envs(self.sandbox.surroundings());
+        command.env("PATH", format!("{}:/usr/bin:/bin", program.display()));
         command.envs(self.sandbox.env.iter().map(|(name, value)| (*name, value)));
         let ran = Ran::from(command.output().unwrap());
         if ran.code() != 0 {
@@ -325,8 +349,15 @@ impl Stage {
     }
 }
 
-/// Serves an event; a case may name another project, or by an empty text none.
+/// Serves an event, after the start of its call where that belongs to it; a case may name another
+/// project, or by an empty text none.
 fn serve(sandbox: &Sandbox, event: &Value) -> Ran {
+    if event[ANNOUNCED] == true {
+        let mut start = event.clone();
+        start["hook_event_name"] = "PreToolUse".into();
+        start[ANNOUNCED] = false.into();
+        serve(sandbox, &start);
+    }
     let mut command = sandbox.hook_command();
     command.envs(sandbox.env.iter().map(|(name, value)| (*name, value)));
     crate::support::serve(command, event.to_string().as_bytes())
@@ -337,6 +368,13 @@ fn holds(found: &Value, wanted: &Value) -> bool {
     wanted
         .as_object()
         .is_some_and(|wanted| wanted.iter().all(|(key, value)| found[key] == *value))
+}
+
+/// The keys of an answer, but for what is said to the user.
+fn for_model(answer: &Value) -> Vec<String> {
+    let mut keys: Vec<String> = keys(answer).iter().map(ToString::to_string).collect();
+    keys.retain(|key| key != "systemMessage");
+    keys
 }
 
 /// What is wrong with an answer.
@@ -366,13 +404,13 @@ fn expect(word: &str, rest: &str, ran: &Ran) -> Result<(), String> {
         "context" => {
             code == 0
                 && !is_quiet
-                && keys(&answer()) == ["hookSpecificOutput"]
+                && for_model(&answer()) == ["hookSpecificOutput"]
                 && part(&in_specific("additionalContext"))
         }
         "block" => {
             code == 0
                 && !is_quiet
-                && keys(&answer()) == ["decision", "reason"]
+                && for_model(&answer()) == ["decision", "reason"]
                 && answer()["decision"] == "block"
                 && part(answer()["reason"].as_str().unwrap_or_default())
         }

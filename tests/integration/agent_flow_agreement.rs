@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use statewarden::base::actor::AgentName;
 use statewarden::systems::agent_flow::gates::{Seen, on_completion, on_start, on_stop};
-use statewarden::systems::agent_flow::state::{Agent, FlowState};
+use statewarden::systems::agent_flow::state::{Agent, FlowFile, FlowState};
 
 use crate::agent_flow_stand_in::{Call, flow_update, now, update_script};
 
@@ -36,16 +36,14 @@ enum Event {
 }
 
 fn apply(text: &str, event: Event, script: Script) -> String {
+    let file = FlowFile::read("", text.to_owned());
     let outcome = match event {
-        Event::Start(agent) => on_start(text, &AgentName::parse(agent), now()),
-        Event::Done(agent, reply) => on_completion(
-            text,
-            &AgentName::parse(agent),
-            reply,
-            &Seen::default(),
-            now(),
-        ),
-        Event::Stop => on_stop(text, now()),
+        Event::Start(agent) => on_start(&file, &AgentName::parse(agent), now()),
+        Event::Done(agent, reply) => {
+            let agent = AgentName::parse(agent);
+            on_completion(&file, &agent, reply, &Seen::default, now())
+        }
+        Event::Stop => on_stop(&file, now()),
         Event::Script(call) => {
             return match script {
                 Script::Original => update_script(text, call),

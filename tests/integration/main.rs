@@ -36,10 +36,16 @@ mod contract;
 mod crash;
 /// Defects of devt that must not come back.
 mod defects;
-/// The morning after: lists, counts, following.
+/// The morning after: lists and counts.
 mod denies;
+/// Sick installations, and what `doctor` says.
+#[cfg(unix)]
+mod doctor;
 /// What an Edit would leave in a file.
 mod edits;
+/// Strict mode: what cannot be judged before it runs cannot write.
+#[cfg(target_os = "linux")]
+mod fence;
 /// Runs by several commands at once.
 mod flow_verbs;
 /// Inputs of the fuzz targets.
@@ -48,6 +54,11 @@ mod fuzz_corpus;
 mod gates;
 /// `git clean` in real repositories.
 mod git_clean;
+/// The reader of git's index against git itself.
+mod git_index;
+/// No test sees what is above its sandbox, or this machine's settings.
+#[cfg(target_os = "linux")]
+mod hermetic;
 /// `install.sh` puts in and takes out.
 #[cfg(unix)]
 mod install_script;
@@ -67,8 +78,15 @@ mod names;
 mod npm;
 /// Events that are odd JSON.
 mod odd_json;
+/// Who runs a verb: a person, or a call.
+#[cfg(target_os = "linux")]
+mod origin;
+/// Commands in patterns of other shells.
+mod other_shells;
 /// Which paths are governed.
 mod places;
+/// The commands that README gives to be pasted.
+mod readme;
 /// The real Claude Code client; network namespaces keep it offline.
 #[cfg(target_os = "linux")]
 mod real_client;
@@ -78,7 +96,7 @@ mod recorder;
 mod records;
 /// Which denials are settled.
 mod recoveries;
-/// No credential reaches a log.
+/// No credential of a command reaches a log.
 mod redaction;
 /// The guard over past sessions.
 mod replay;
@@ -95,6 +113,8 @@ mod shell_differential;
 mod shell_guard;
 /// Whether a workflow is stuck.
 mod stuck;
+/// Habits that no part of `src` may take up.
+mod style;
 /// The sandbox that tests run the program in.
 mod support;
 /// The start of a workflow.

@@ -189,7 +189,7 @@ fn a_stdin_that_never_ends_does_not_keep_the_hook() {
     command
         .args(["20", env!("CARGO_BIN_EXE_statewarden"), "hook"])
         .env_clear()
-        .env("HOME", sandbox.home())
+        .envs(sandbox.surroundings())
         .env("PATH", "/usr/bin:/bin")
         .stdin(fs::File::open("/dev/zero").unwrap());
     Ran::from(command.output().unwrap()).is_complaint();
@@ -260,7 +260,7 @@ fn large_content_takes_the_memory_of_the_event() {
     command
         .args(["-c", &format!("ulimit -v {room}; exec {program} hook")])
         .env_clear()
-        .env("HOME", sandbox.home())
+        .envs(sandbox.surroundings())
         .env("CLAUDE_PROJECT_DIR", sandbox.project());
     serve(command, &event).is_silent();
 }
@@ -468,6 +468,8 @@ fn a_command_too_deep_to_read_is_refused_where_it_names_a_governed_place() {
     }
     let elsewhere = sandbox.bash_event(&nested("touch src/notes.md"));
     sandbox.hook(&elsewhere).is_silent();
+    // Settings that change while a call runs are held.
+    let sandbox = Sandbox::new();
     sandbox.write(
         ".claude/statewarden.yaml",
         "mode: off\nsystems:\n  self:\n    mode: off\n",

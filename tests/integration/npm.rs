@@ -116,7 +116,7 @@ fn npm_installs_a_program_that_guards() {
     let command = |program: &Path| {
         let mut command = Command::new(program);
         command.current_dir(sandbox.project()).env_clear();
-        command.env("HOME", sandbox.home());
+        command.envs(sandbox.surroundings());
         command.env("PATH", env::var_os("PATH").unwrap_or_default());
         command
     };

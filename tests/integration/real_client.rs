@@ -4,11 +4,16 @@
 mod api;
 mod client;
 mod environment;
+mod evidence;
+mod forgery;
+mod frameworks;
 mod morning_after;
 mod namespace;
 mod plugin;
 mod project;
 mod recorder;
+mod skills;
+mod strict;
 
 use serde_json::{Value, json};
 
@@ -162,6 +167,28 @@ fn logged(project: &Project) -> Vec<Value> {
         .iter()
         .map(|record| keys.iter().map(|key| record[key].clone()).collect())
         .collect()
+}
+
+/// A server of MCP as a script of the shell, whose one tool does some work.
+fn mcp_server(tool: &str, work: &str) -> String {
+    const SERVER: &str = r#"#!/bin/sh
+answer() {
+    echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$1"'}'
+}
+while read -r line; do
+    id=$(echo "$line" | sed -n 's/.*"id": *\([0-9]*\).*/\1/p')
+    case $line in
+    *'"initialize"'*)
+        answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*)
+        answer '{"tools":[{"name":"[TOOL]","description":"d","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*)
+        [WORK]
+        answer '{"content":[{"type":"text","text":"done"}]}' ;;
+    esac
+done
+"#;
+    SERVER.replace("[TOOL]", tool).replace("[WORK]", work)
 }
 
 fn hand_back(report: &str) -> Block {
@@ -439,7 +466,8 @@ fn agent_flow_run_ends_with_every_gate_right() {
 
 fn check_agent_flow_run(client: &Client, command: &str, standing: &str) {
     let project = Project::new("agent-flow");
-    project.put("Makefile", "test:\n\ttrue\n");
+    project.put("Makefile", "test:\n\tprove pass.t\n");
+    project.put("pass.t", "print \"1..1\\nok 1\\n\";\n");
     let mut script = Script::default();
     for (agent, marker, ground, gate, reply) in STEPS {
         project.add_agent(agent);

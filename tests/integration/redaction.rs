@@ -1,4 +1,4 @@
-//! No credential of a command reaches a log.
+//! No credential of a command reaches a log, whatever its form and its place.
 
 use crate::support::{DEVT, Sandbox};
 
@@ -98,6 +98,35 @@ const COMMANDS: &[&str] = &[
     "python3 -c \"import os; os.environ['API_TOKEN'] = '§'\"",
     "python3 -c 'login(user=\"a\", password=\"§\")'",
     "node -e 'const apiKey = \"§\"'",
+    // What no list of known forms has.
+    "curl 'https://h/x?key=§' 'https://h/x?sig=§'",
+    "npm config set //registry.npmjs.org/:_auth=§",
+    "echo 'machine h login u password §' | tee ~/.netrc",
+    "zip -P § a.zip b; unzip -P § a.zip",
+    "smbclient -U 'u%§' //h/s",
+    "ldapsearch -w § -D cn=a",
+    "sqlcmd -S h -P §",
+    "keytool -storepass § -list",
+    "curl -F pat=§ https://h",
+    "curl --cert f:§ https://h",
+    "MY_PAT=§ ./run",
+    "echo 'GITHUB_PAT: §'",
+    "curl -X POST https://hooks.slack.com/services/T0/B0/§",
+    "fly secrets set A=§",
+    "wrangler secret put A <<< §",
+    "twine upload -u a -p § dist/x",
+    "cargo login §",
+    "sudo -S ls <<< §",
+    "printf %s § | gpg --passphrase-fd 0 -d x",
+    "./deploy sk-ant-abcdefghijklmnop §",
+    "python3 -c \"login('u','§')\"",
+    "7z a -p§ x.7z y; htpasswd -b f u §; ssh-keygen -N § -f k",
+    "case $x in §) true;; esac; [[ $x == § ]]",
+    "for x in § b; do echo $x; done; f() { echo §; }; (( § ))",
+    "gpg --batch --passphrase-fd 0 <<EOF\n§\nEOF\ntrue",
+    "declare -A t=([a]=§); x=(§ b); t[a]=§; export T=a§",
+    "echo \"${X:-§}\" \"$(cat §)\" `cat §` <(cat §)",
+    "echo --§ -§ ./§/x",
 ];
 
 /// Credentials that are known by their own form.
@@ -128,80 +157,63 @@ const TOKENS: &[&str] = &[
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 ];
 
-/// The record after the command was denied for what follows it.
+/// All that is logged after the command was denied for what follows it.
 fn logged(sandbox: &Sandbox, command: &str) -> String {
-    let command = format!("{command} > .devt/state/notes.md");
+    let command = format!("{command}\ntrue > .devt/state/notes.md");
     sandbox.denied(&sandbox.bash_event(&command), "ad-hoc-name");
     let log = sandbox.read(DEVT);
     log.lines().next_back().unwrap().to_owned()
 }
 
-#[test]
-fn credentials_are_hidden_by_the_words_around_them() {
+#[track_caller]
+fn check_hidden(commands: impl Iterator<Item = String>, secret: &str) {
     let sandbox = Sandbox::new();
-    let shown: Vec<&str> = COMMANDS
-        .iter()
-        .copied()
-        .filter(|command| {
-            logged(&sandbox, &command.replace("§", "hunter2tr0ub4dor")).contains("hunter2tr0ub4dor")
-        })
+    let shown: Vec<_> = commands
+        .filter(|command| logged(&sandbox, command).contains(secret))
         .collect();
     assert!(shown.is_empty(), "in clear:\n{}", shown.join("\n"));
 }
 
 #[test]
-fn credentials_are_hidden_by_their_own_form() {
-    let sandbox = Sandbox::new();
-    let mut shown = Vec::new();
+fn no_secret_of_a_command_is_in_its_record() {
+    const SECRET: &str = "hunter2tr0ub4dorhunter2tr0ub4dorhunter2";
+    let commands = COMMANDS.iter().map(|command| command.replace('§', SECRET));
+    check_hidden(commands, SECRET);
+}
+
+#[test]
+fn no_token_of_a_service_is_in_a_record() {
     for token in TOKENS {
-        let tail = &token[12..];
-        for command in [
+        let commands = [
             format!("./deploy {token}"),
             format!("./deploy '{token}'"),
             format!("x=({token}) ./deploy"),
             format!("curl https://{token}@h/x"),
-        ] {
-            if logged(&sandbox, &command).contains(tail) {
-                shown.push(command);
-            }
-        }
+        ];
+        check_hidden(commands.into_iter(), &token[12..]);
     }
-    assert!(shown.is_empty(), "in clear:\n{}", shown.join("\n"));
 }
 
 #[test]
 fn a_private_key_is_hidden() {
-    let sandbox = Sandbox::new();
     let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE\n-----END OPENSSH PRIVATE KEY-----";
-    let log = logged(&sandbox, &format!("echo '{key}'"));
-    assert!(!log.contains("b3BlbnNz"), "{log}");
+    check_hidden([format!("echo '{key}'")].into_iter(), "b3BlbnNz");
 }
 
+/// Texts that other tools than Bash run are read as far as they can be, and no further.
 #[test]
-fn what_is_no_credential_stays_readable() {
+fn no_secret_of_another_language_is_in_a_record() {
+    const SECRET: &str = "hunter2tr0ub4dorhunter2tr0ub4dorhunter2";
     let sandbox = Sandbox::new();
     for command in [
-        "sort -u a.txt | tee b.txt",
-        "git push -u origin main",
-        "git commit -m 'add token bucket'",
-        "grep -rn password src/",
-        "cargo test tokenizer::",
-        "curl https://example.com/x?page=2",
-        "ssh git@github.com ls",
-        "mkdir -p build/out",
-        "cut -d: -f1 /etc/hosts",
-        "npm run secret-santa",
-        "openssl rsa -keyout k.pem",
-        "vault status",
-        "echo a | sudo tee b.txt",
-        "mysql -u root -p < dump.sql",
-        "gh secret list",
-        "gh pr create --body 'what it does'",
-        "kubectl get secret x -o jsonpath='{.data}'",
+        "$env:TOKEN = \"§\"; Set-Content -Path .devt\\state\\notes.md -Value '§'",
+        "$h = @{ token = '§'; b = \"§\" }\nSet-Content .devt/state/notes.md -Value §",
+        "@\"\nHe said \"§\"\n§\n\"@ | Set-Content .devt/state/notes.md",
     ] {
-        let log = logged(&sandbox, command);
-        let record: serde_json::Value = serde_json::from_str(log.trim_end()).unwrap();
-        let expected = format!("{command} > .devt/state/notes.md");
-        assert_eq!(record["command_excerpt"], expected);
+        let input = serde_json::json!({ "command": command.replace('§', SECRET) });
+        sandbox.denied(&sandbox.event("PowerShell", input), "ad-hoc-name");
     }
+    let log = sandbox.read(DEVT);
+    assert_eq!(log.lines().count(), 3);
+    assert!(!log.contains(SECRET), "{log}");
 }

@@ -6,6 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::recorder::call;
 use crate::records::{denial, lines, many, with};
 use crate::support::{DEVT, EVENTS, Sandbox, assert_has};
 
@@ -175,6 +176,32 @@ fn every_decision_is_on_the_page() {
     let only = data(&report(&sandbox, &["--decision", "warn", "--system", "devt"]).1);
     assert_eq!(decisions(&only), ["warn"]);
     assert_eq!(only["gates"], json!([]), "of another system");
+}
+
+/// What a call did to a file is shown as far as its contents are kept.
+#[test]
+fn a_change_that_was_undone_is_shown_line_by_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".devt/state/plan.md", "one\n<b>two</b>\nthree\n");
+    call(&sandbox, "main", "make", || ());
+    call(&sandbox, "tester", "make", || {
+        sandbox.write(".devt/state/plan.md", "one\n\t<i>2</i>\nthree\n");
+        sandbox.write(".devt/state/notes.md", &"line\n".repeat(50));
+    });
+    let (_, page) = report(&sandbox, &[]);
+    assert!(!page.contains("<b>"));
+    let records = data(&page)["records"].clone();
+    let diff = |name: &str| {
+        let mut records = records.as_array().unwrap().iter();
+        let record = records.find(|record| record["name"] == name).unwrap();
+        record["diff"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(diff("notes.md").lines().count(), 41);
+    assert!(diff("notes.md").ends_with("+ line\n… and 10 more lines"));
+    assert_eq!(
+        diff("plan.md"),
+        "  one\n- <b>two</b>\n+     <i>2</i>\n  three"
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn check(before: &[&str], runs: usize, kept: &[&str]) {
 }
 
 #[test]
-fn b1_reset_never_prunes_what_it_just_archived() {
+fn reset_never_prunes_what_it_just_archived() {
     check(
         &[
             "cleanup-2026-01-01T00-00-00-000Z",

@@ -82,7 +82,7 @@ impl Predicted {
             let names = match target.act {
                 Act::MakeDir => &mut predicted.dirs,
                 Act::Write | Act::Edit | Act::Link => &mut predicted.files,
-                Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean => {
+                Act::Remove | Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean(_) => {
                     &mut predicted.gone
                 }
             };
@@ -131,7 +131,7 @@ fn run(command: &str, sandbox: &Sandbox) {
     let ran = Command::new("bash")
         .args(["-c", command])
         .current_dir(sandbox.path(".devt/state"))
-        .env("HOME", sandbox.home())
+        .envs(sandbox.surroundings())
         .stdin(Stdio::null())
         .output()
         .unwrap();

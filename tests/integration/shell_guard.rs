@@ -127,3 +127,23 @@ fn a_change_that_is_archived_with_open_boxes_is_told_of() {
     assert_has(&told, "open boxes in `openspec/changes/open/tasks.md`: 2");
     archived("done").is_silent();
 }
+
+/// Each is judged by itself up to a bound; behind it nobody looks at names.
+#[test]
+fn more_paths_than_are_judged_are_denied_as_one() {
+    let sandbox = Sandbox::new();
+    let touch = |n: usize, last: &str| {
+        let names = (0..n).map(|n| format!(" .devt/state/review-a{n}.md"));
+        let names: String = names.collect();
+        sandbox.bash_event(&format!("touch{names} {last}"))
+    };
+    sandbox.hook(&touch(1_000, "src/a.rs")).is_silent();
+    let reason = sandbox.denied(&touch(1_001, ""), "malformed-content");
+    assert_has(&reason, "more than 1000 paths");
+    // What is denied among the first ones leads to the right name.
+    let first = format!(
+        "touch .devt/state/notes.md{}",
+        " .devt/state/plan.md".repeat(1_500)
+    );
+    sandbox.denied(&sandbox.bash_event(&first), "ad-hoc-name");
+}

@@ -66,7 +66,7 @@ fn a_denial_without_a_name_is_told_by_its_path() {
     let [first, ..] = three(&sandbox);
     sandbox.write(DEVT, &lines(&[with(first, keys)]));
     let text = sandbox.run("stuck").stdout();
-    assert_has(&text, &format!("{dir} by main"));
+    assert_has(&text, "main  bulk-removal  .devt/state");
     sandbox.run("denies report --html r.html");
     let page = sandbox.read("r.html");
     assert_has(&page, r#""name":".devt/state""#);
@@ -74,7 +74,7 @@ fn a_denial_without_a_name_is_told_by_its_path() {
 
 /// One record in the place of the third does not make the workflow stuck.
 #[test]
-fn b8_what_does_not_count() {
+fn what_does_not_count() {
     for (what, keys) in [
         (
             "before the workflow",
@@ -200,6 +200,28 @@ fn a_byte_order_mark_hides_no_denial_and_a_torn_line_is_told_once() {
     assert_eq!(told.matches("1 unreadable line").count(), 1, "{told}");
     let listed = sandbox.run("denies --json").json();
     assert_eq!(listed["denies"].as_array().unwrap().len(), 3);
+}
+
+/// Beside devt no workflow says when it began.
+#[test]
+fn of_other_systems_the_session_that_was_denied_last_counts_while_it_works() {
+    let sandbox = Sandbox::new();
+    let at = |session: &str, hour: u32, system: &str| {
+        let id = format!("{session}-{hour}-{system}");
+        let ts = format!("2026-03-01T{hour:02}:00:00.000Z");
+        let record = denial(&sandbox, &id, &ts, "review-1.md");
+        with(record, json!({ "system": system, "session_id": session }))
+    };
+    let mut records: Vec<Value> = (1..=3).map(|hour| at("old", hour, "groups")).collect();
+    let log = ".claude/statewarden/denies.jsonl";
+    sandbox.write(log, &lines(&records));
+    check(&sandbox, 3, "one session");
+    records.push(at("new", 4, "session"));
+    sandbox.write(log, &lines(&records));
+    check(&sandbox, 1, "a later one began, and the old one is over");
+    records.push(at("old", 5, "agent-flow"));
+    sandbox.write(log, &lines(&records));
+    check(&sandbox, 3, "they work side by side");
 }
 
 /// A file system such as tmpfs keeps any time that it is given.

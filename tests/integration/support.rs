@@ -34,11 +34,30 @@ impl Sandbox {
         // Links on the way to the temporary directory would show in paths.
         let base = fs::canonicalize(std::env::temp_dir()).unwrap().join(name);
         fs::create_dir_all(base.join("home")).unwrap();
+        fs::create_dir_all(base.join("tmp")).unwrap();
         fs::create_dir_all(base.join("project/.devt/state")).unwrap();
         Self {
             base,
             env: Vec::new(),
         }
+    }
+
+    /// The environment of every process in the sandbox: it sees no project, settings or git
+    /// configuration of this machine.
+    pub fn surroundings(&self) -> [(&'static str, PathBuf); 10] {
+        let base = || self.base.clone();
+        [
+            ("HOME", self.home()),
+            ("USERPROFILE", self.home()),
+            ("TMPDIR", self.base.join("tmp")),
+            ("PATH", PathBuf::from("/usr/bin:/bin")),
+            ("STATEWARDEN_CEILING", base()),
+            ("STATEWARDEN_ETC", self.base.join("etc")),
+            ("GIT_CEILING_DIRECTORIES", base()),
+            ("GIT_CONFIG_NOSYSTEM", PathBuf::from("1")),
+            ("GIT_CONFIG_GLOBAL", self.base.join("etc/gitconfig")),
+            ("GIT_TERMINAL_PROMPT", PathBuf::from("0")),
+        ]
     }
 
     pub fn home(&self) -> PathBuf {
@@ -101,17 +120,55 @@ impl Sandbox {
         fs::symlink_metadata(self.project().join(below)).is_ok()
     }
 
+    /// The folder of the recorder's memory: in git's directory, else the user's.
+    pub fn memory(&self) -> PathBuf {
+        let in_git = self.project().join(".git/statewarden");
+        if in_git.exists() {
+            return in_git;
+        }
+        let of_user = self.home().join(".local/state/statewarden");
+        let roots = fs::read_dir(&of_user).into_iter().flatten().flatten();
+        let mut roots = roots.map(|root| root.path());
+        let ours = roots.find(|root| {
+            let name = root.file_name().unwrap().to_string_lossy();
+            name.starts_with("project-")
+        });
+        ours.unwrap_or(of_user.join("none"))
+    }
+
+    /// The names in the memory's folder, or one in it, in order.
+    pub fn memory_names(&self, below: &str) -> Vec<String> {
+        self.names(self.memory().join(below).to_str().unwrap())
+    }
+
+    /// The records of the log of changes.
+    pub fn changes(&self) -> Vec<Value> {
+        self.records(self.memory().join("changes.jsonl").to_str().unwrap())
+    }
+
     /// The program with nothing of this machine's environment.
     pub fn command(&self, line: &(impl Line + ?Sized)) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_statewarden"));
         command.args(line.words()).current_dir(self.project());
-        command.env_clear();
-        command
-            .env("HOME", self.home())
-            .env("USERPROFILE", self.home())
-            .env("PATH", "/usr/bin:/bin");
+        command.env_clear().envs(self.surroundings());
         command.envs(self.env.iter().map(|(name, value)| (*name, value)));
         command
+    }
+
+    /// What a Bash script prints in the project, with git set up as on no machine.
+    #[track_caller]
+    pub fn script(&self, script: &str) -> Vec<u8> {
+        let mut bash = Command::new("bash");
+        bash.args(["-ec", script]).current_dir(self.project());
+        bash.env_clear().envs(self.surroundings());
+        for role in ["AUTHOR", "COMMITTER"] {
+            bash.env(format!("GIT_{role}_NAME"), "Ann");
+            bash.env(format!("GIT_{role}_EMAIL"), "ann@example.org");
+        }
+        let ran = bash.output().unwrap();
+        let errors = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{script}: {errors}");
+        ran.stdout
     }
 
     pub fn run(&self, line: &(impl Line + ?Sized)) -> Ran {

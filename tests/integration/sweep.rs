@@ -101,7 +101,7 @@ fn each_sweep_has_its_gate() {
 }
 
 #[test]
-fn b9_nothing_of_a_closed_workflow_reaches_the_next_one() {
+fn nothing_of_a_closed_workflow_reaches_the_next_one() {
     let sandbox = Sandbox::new();
     sandbox.write(".devt/state/workflow.yaml", &workflow("false"));
     for name in [
@@ -121,7 +121,7 @@ fn b9_nothing_of_a_closed_workflow_reaches_the_next_one() {
 }
 
 #[test]
-fn b10_a_sweep_can_be_undone() {
+fn a_sweep_can_be_undone() {
     let sandbox = Sandbox::new();
     for name in [
         "deferred.md",
@@ -189,4 +189,24 @@ fn a_workflow_that_cannot_be_read_stops_the_sweep() {
             .contains("workflow.yaml")
     );
     assert_eq!(sandbox.names(STATE), ["slice-a.md", "workflow.yaml"]);
+}
+
+/// A workflow of tomorrow would make leftovers of all that was written in it.
+#[test]
+fn a_workflow_that_begins_in_the_future_stops_the_sweep() {
+    for key in ["created_at", "first_created_at"] {
+        let sandbox = Sandbox::new();
+        sandbox.write(".devt/state/review.md", "x");
+        sandbox.write(
+            ".devt/state/workflow.yaml",
+            &workflow("true").replace(
+                &format!("\n{key}: "),
+                &format!("\n{key}: \"{}\" # ", ago(-1)),
+            ),
+        );
+        let ran = sandbox.run("sweep --apply");
+        assert_eq!(ran.code(), 2);
+        assert_has(&ran.stderr(), &format!("`{key}` is in the future"));
+        assert_eq!(sandbox.names(STATE), ["review.md", "workflow.yaml"]);
+    }
 }

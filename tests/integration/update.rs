@@ -17,7 +17,7 @@ fn field(sandbox: &Sandbox, key: &str) -> String {
 }
 
 #[test]
-fn b17_any_value_reads_back_as_given() {
+fn any_value_reads_back_as_given() {
     let sandbox = Sandbox::new();
     sandbox.write(FILE, "mine: x\n");
     for key in ["task", "mine"] {
@@ -109,7 +109,7 @@ fn the_current_edition_logs_each_change_of_the_id() {
 
 /// devt lost most of twenty starts and lane updates at once.
 #[test]
-fn b5_b6_no_update_of_several_processes_is_lost() {
+fn no_update_of_several_processes_is_lost() {
     let sandbox = Sandbox::new();
     let update = |worker: usize| {
         for n in 0..2 {
@@ -135,7 +135,7 @@ fn b5_b6_no_update_of_several_processes_is_lost() {
 }
 
 #[test]
-fn b7_a_dead_owner_costs_no_time_and_a_living_one_is_respected() {
+fn a_dead_owner_costs_no_time_and_a_living_one_is_respected() {
     let sandbox = Sandbox::new();
     let mut dead = sandbox
         .command("--version")
@@ -160,7 +160,7 @@ fn b7_a_dead_owner_costs_no_time_and_a_living_one_is_respected() {
 
 /// An owner that ends while others wait, and a file that is still empty.
 #[test]
-fn b7_waiting_ends_with_the_owner() {
+fn waiting_ends_with_the_owner() {
     let sandbox = Sandbox::new();
     sandbox.write(LOCK, &std::process::id().to_string());
     let mut command = sandbox.command("update phase=plan");
@@ -203,4 +203,29 @@ fn the_directory_lock_is_honored() {
     .unwrap();
     assert_eq!(sandbox.names(".devt/state"), ["notes.md"]);
     sandbox.run("reset").ends(0);
+}
+
+/// The sweeps and the age of artifacts go by the anchors, whoever writes them.
+#[test]
+fn the_anchors_of_an_active_workflow_stay() {
+    let sandbox = Sandbox::new();
+    sandbox.run("update active=true workflow_type=dev").ends(0);
+    let before = sandbox.read(".devt/state/workflow.yaml");
+    for pair in [
+        "first_created_at=2020-01-01T00:00:00Z",
+        "created_at=2020-01-01T00:00:00Z",
+        "original_workflow_id=other",
+        "workflow_id_history=[]",
+    ] {
+        for force in ["", " --force"] {
+            let ran = sandbox.run(&format!("update {pair}{force}"));
+            assert_eq!(ran.code(), 2, "{pair}{force}");
+            assert_has(&ran.stderr(), "while the workflow is active");
+        }
+    }
+    assert_eq!(sandbox.read(".devt/state/workflow.yaml"), before);
+    sandbox.run("update active=false").ends(0);
+    sandbox
+        .run("update first_created_at=2020-01-01T00:00:00Z")
+        .ends(0);
 }

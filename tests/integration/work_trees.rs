@@ -199,13 +199,13 @@ fn what_changes_state_acts_on_one_root() {
         ("beside", beside.clone()),
     ];
     for (from, given, gone) in [
-        (&main, None, &["main", "package"][..]),
+        (&main, None, &["main"][..]),
         (&client, None, &["client"]),
         (&inner, None, &["inner"]),
         (&beside, None, &["beside"]),
         (&main, Some(&client), &["client"]),
         (&sandbox.home(), Some(&beside), &["beside"]),
-        (&inner, Some(&main), &["main", "package"]),
+        (&inner, Some(&main), &["main"]),
     ] {
         for args in ["reset", "cleanup --apply", "sweep --apply"] {
             for (_, dir) in &dirs {
@@ -224,6 +224,17 @@ fn what_changes_state_acts_on_one_root() {
                 |(name, dir): &(&'static str, PathBuf)| (!dir.join(LEFT).exists()).then_some(*name);
             let found: Vec<_> = dirs.iter().filter_map(left).collect();
             assert_eq!(found, gone, "{args:?} from {from:?} with {given:?}");
+            let all = format!("{args} --all");
+            sandbox.run(&all).ends(0);
+            // A work tree beside the project is only seen from there.
+            let remaining: Vec<_> = dirs
+                .iter()
+                .filter(|(_, dir)| dir.join(LEFT).exists())
+                .collect();
+            assert!(
+                remaining.iter().all(|(name, _)| *name == "beside"),
+                "{remaining:?}"
+            );
         }
     }
 }

@@ -24,9 +24,10 @@ pub fn open(path: &Path) -> io::Result<(File, u64)> {
 /// It is no regular file.
 pub fn len(file: &File) -> io::Result<u64> {
     let meta = file.metadata()?;
-    match meta.is_file() {
-        true => Ok(meta.len()),
-        false => Err(io::Error::other("it is no regular file")),
+    if meta.is_file() {
+        Ok(meta.len())
+    } else {
+        Err(io::Error::other("it is no regular file"))
     }
 }
 
@@ -67,10 +68,10 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
         bytes.reserve_exact(usize::try_from(len).unwrap_or_default());
         file.take(max + 1).read_to_end(&mut bytes)?;
     }
-    match len.max(bytes.len() as u64) > max {
-        true => Err(too_large(max)),
-        false => Ok(bytes),
+    if len.max(bytes.len() as u64) > max {
+        return Err(too_large(max));
     }
+    Ok(bytes)
 }
 
 /// The bytes of whatever a person names, such as a pipe, and at most `max` of them.
@@ -80,10 +81,10 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 pub fn read_any(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.take(max + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > max {
-        true => Err(too_large(max)),
-        false => Ok(bytes),
+    if bytes.len() as u64 > max {
+        return Err(too_large(max));
     }
+    Ok(bytes)
 }
 
 fn too_large(max: u64) -> io::Error {
@@ -124,9 +125,11 @@ pub(crate) const MAX_TEXT: u64 = 16 * 1024 * 1024;
 /// The file cannot be read, is no regular file, no UTF-8, or larger than a state
 /// file may be.
 pub fn read_text<P: AsRef<Path> + ?Sized>(path: &P) -> io::Result<Option<String>> {
-    let not_utf8 = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8");
-    let text = |bytes| String::from_utf8(bytes).map_err(not_utf8);
-    read_bytes(path.as_ref())?.map(text).transpose()
+    read_bytes(path.as_ref())?.map(utf8).transpose()
+}
+
+fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
 pub(crate) fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {

@@ -34,7 +34,7 @@ impl DirCache {
         }
         let entries = list::readable(Path::new(dir)).take(MAX_NAMES);
         let mut names: Vec<String> = entries.map(Entry::into_name).collect();
-        // Whoever matches them against a pattern wants them in order.
+        // Patterns are matched against them in order.
         names.sort_unstable();
         if names.len() <= MAX_KEPT {
             let kept = names.clone();
@@ -53,9 +53,10 @@ impl DirCache {
         collapsed: &'p str,
         last: FollowFinal,
     ) -> io::Result<Cow<'p, str>> {
-        match without_slash(path) == collapsed && self.is_free_of_links(collapsed) {
-            true => Ok(Cow::Borrowed(collapsed)),
-            false => resolve(path, last).map(Cow::Owned),
+        if without_slash(path) == collapsed && self.is_free_of_links(collapsed) {
+            Ok(Cow::Borrowed(collapsed))
+        } else {
+            resolve(path, last).map(Cow::Owned)
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a directory holds: names, and what stands behind each.
+//! What a directory holds: names, and the kind of each entry.
 
 use std::ffi::OsString;
 use std::fs::{DirEntry, FileType, read_dir};
@@ -9,7 +9,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Entry {
     pub name: OsString,
-    /// What stands behind it, links not followed.
+    /// Its kind, links not followed.
     pub kind: FileType,
 }
 
@@ -31,17 +31,33 @@ impl Entry {
 /// # Errors
 /// The directory cannot be opened. What cannot be read later is an error in its place.
 pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
-    let entry = |entry: io::Result<DirEntry>| {
-        let entry = entry?;
-        Ok(Entry {
-            name: entry.file_name(),
-            kind: entry.file_type()?,
-        })
-    };
-    Ok(read_dir(dir)?.map(entry))
+    Ok(read_dir(dir)?.map(|entry| to_entry(&entry?)))
+}
+
+fn to_entry(found: &DirEntry) -> io::Result<Entry> {
+    Ok(Entry {
+        name: found.file_name(),
+        kind: found.file_type()?,
+    })
 }
 
 /// The same, nothing where the directory or an entry cannot be read.
 pub fn readable(dir: &Path) -> impl Iterator<Item = Entry> {
     entries(dir).into_iter().flatten().flatten()
+}
+
+/// The bytes of all files below a directory, links not followed; what cannot be read counts none.
+pub fn bytes_below(dir: &Path) -> u64 {
+    let (mut dirs, mut bytes) = (vec![dir.to_owned()], 0);
+    while let Some(dir) = dirs.pop() {
+        for entry in readable(&dir) {
+            let path = dir.join(&entry.name);
+            if entry.kind.is_dir() {
+                dirs.push(path);
+            } else {
+                bytes += path.symlink_metadata().map_or(0, |meta| meta.len());
+            }
+        }
+    }
+    bytes
 }

@@ -27,7 +27,7 @@ pub(crate) enum Way {
     /// To a file, or a file is on the way.
     File,
     Missing,
-    /// There are links, or nobody says.
+    /// There are links, or the disk does not say.
     Unknown,
 }
 
@@ -81,26 +81,26 @@ pub fn resolve(path: &str, last: FollowFinal) -> io::Result<String> {
     if is_free_of_links(path) {
         return Ok(path.to_owned());
     }
-    let mut path = path.to_owned();
+    let mut current = path.to_owned();
     for _ in 0..=MAX_LINKS {
-        // What stands before a last `/` is a directory, and a link to one is followed.
-        let Some((dir, name)) = path::split_last(&path) else {
-            return resolve_existing(&path);
+        // A path that ends in `/` is a directory, and a link to one is followed.
+        let Some((dir, name)) = path::split_last(&current) else {
+            return resolve_existing(&current);
         };
         if matches!(name, "." | "..") {
-            return resolve_existing(&path);
+            return resolve_existing(&current);
         }
         let landed = format!("{}/{name}", resolve_existing(dir)?.trim_end_matches('/'));
         match (last, fs::read_link(&landed)) {
             (FollowFinal::Follow, Ok(link)) => {
                 let link = path::from_os(&link);
                 let (dir, _) = path::split_last(&landed).unwrap_or(("/", ""));
-                path = path::join(dir, &link, None);
+                current = path::join(dir, &link, None);
             }
             _ => return Ok(landed),
         }
     }
-    Err(io::Error::other(format!("too many links at `{path}`")))
+    Err(io::Error::other(format!("too many links at `{current}`")))
 }
 
 /// Resolves the deepest existing ancestor and appends the rest.
@@ -113,10 +113,10 @@ fn resolve_existing(path: &str) -> io::Result<String> {
                 let whole = format!("{}/{rest}", path::from_os(&real));
                 let collapsed = path::collapse(&whole).into_owned();
                 // Behind a way up out of what is missing there may be more that exists.
-                return match rest.split('/').any(|part| part == "..") {
-                    true => resolve_existing(&collapsed),
-                    false => Ok(collapsed),
-                };
+                if rest.split('/').any(|part| part == "..") {
+                    return resolve_existing(&collapsed);
+                }
+                return Ok(collapsed);
             }
             Err(error) if is_missing(&error) => {
                 // A dangling link on the way would be created through.

@@ -4,11 +4,12 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Effect, Job, Moved, Outcome};
+use super::reach::{Elsewhere, say_elsewhere};
+use super::{Job, Moved, RunMode, SiteOutcome};
 use crate::base::text;
 use crate::cli::output::{self, Page, Paint, Show, writeln};
 use crate::cli::{Answer, CliContext};
-use crate::store::archive::{Kind, Status};
+use crate::store::archive::{SnapshotKind, Status};
 
 /// What became of all sites: the flat document that devt's own command prints, of all of them
 /// together, and where there are several each under `sites` as well.
@@ -17,20 +18,22 @@ use crate::store::archive::{Kind, Status};
 struct Report<'o> {
     document: Value,
     #[serde(skip)]
-    outcomes: &'o [Outcome],
+    outcomes: &'o [SiteOutcome],
     #[serde(skip)]
-    effect: Effect,
+    elsewhere: &'o [Elsewhere],
+    #[serde(skip)]
+    effect: RunMode,
 }
 
-impl Outcome {
+impl SiteOutcome {
     /// Adds to what is said of a site already.
     fn document(&self, job: &Job<'_>, mut document: Value) -> Value {
         document["ok"] = self.ok().into();
         if let Some(reason) = self.reason() {
             document["reason"] = reason.into();
         }
-        document["dry_run"] = (job.effect == Effect::DryRun).into();
-        if job.kind == Kind::Reset {
+        document["dry_run"] = (job.effect == RunMode::DryRun).into();
+        if job.kind == SnapshotKind::Reset {
             // The keys that devt's own command prints.
             let failed: Vec<&Moved> = self.failed().collect();
             document["cleaned"] = self.moved().map(|item| item.name.as_str()).collect();
@@ -40,19 +43,38 @@ impl Outcome {
             }
         }
         document["archived"] = json!(self.items);
+        if job.kind == SnapshotKind::Cleanup {
+            document["left"] = json!(self.left);
+        }
         document["total_bytes_archived"] = self.total_bytes().into();
         document["archive_path"] = json!(self.archive_path);
         document
     }
 }
 
+/// What a job came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ran {
+    InSites(Answer),
+    /// No state directory is in reach.
+    Nowhere(Answer),
+}
+
+impl Ran {
+    pub(crate) fn answer(self) -> Answer {
+        match self {
+            Self::InSites(answer) | Self::Nowhere(answer) => answer,
+        }
+    }
+}
+
 /// Does the job, and prints what became of it.
-pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Answer> {
-    let outcomes = super::outcomes(job, context)?;
-    let document = match outcomes.as_slice() {
+pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Ran> {
+    let (outcomes, elsewhere) = super::outcomes(job, context)?;
+    let mut document = match outcomes.as_slice() {
         [one] => one.document(job, json!({})),
         several => {
-            let mut total = Outcome::total(several).document(job, json!({}));
+            let mut total = SiteOutcome::total(several).document(job, json!({}));
             let each = several.iter().map(|outcome| {
                 let (system, state_dir) = (&outcome.system, &outcome.state_dir);
                 outcome.document(job, json!({ "system": system, "state_dir": state_dir }))
@@ -61,11 +83,16 @@ pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Answer> {
             total
         }
     };
-    let report = Report {
+    document["elsewhere"] = json!(elsewhere);
+    let mut report = Report {
         document,
         outcomes: &outcomes,
+        elsewhere: &elsewhere,
         effect: job.effect,
     };
+    if report.is_out_of_reach() {
+        report.document["ok"] = false.into();
+    }
     let answer = context.show(&report)?;
     let errors = outcomes
         .iter()
@@ -74,7 +101,24 @@ pub(crate) fn run(job: &Job<'_>, context: &CliContext<'_>) -> Result<Answer> {
     if !errors.is_empty() {
         bail!("{}", errors.join("; "));
     }
-    Ok(answer)
+    Ok(if report.is_nowhere() {
+        Ran::Nowhere(answer)
+    } else {
+        Ran::InSites(answer)
+    })
+}
+
+impl Report<'_> {
+    fn is_nowhere(&self) -> bool {
+        self.outcomes
+            .iter()
+            .all(|outcome| outcome.missing.is_some())
+    }
+
+    /// Whether all that there is was left alone.
+    fn is_out_of_reach(&self) -> bool {
+        self.is_nowhere() && !self.elsewhere.is_empty()
+    }
 }
 
 impl Show for Report<'_> {
@@ -85,25 +129,35 @@ impl Show for Report<'_> {
         };
         if let Some(what) = missing {
             let dir = super::root(page.context).dir;
-            return writeln!(page, "no {what} below `{dir}`");
+            if self.elsewhere.is_empty() {
+                return writeln!(page, "no {what} below `{dir}`");
+            }
+            let here = page.context.here();
+            writeln!(
+                page,
+                "no {what} at or above `{here}` in `{dir}`; nothing was changed"
+            );
+            return say_elsewhere(self.elsewhere, page);
         }
         // Why nothing could be done somewhere is said on stderr.
         let outcomes = self.outcomes.iter();
         let done = outcomes.filter(|outcome| outcome.error.is_none());
         done.for_each(|outcome| say_outcome(outcome, self.effect, page));
-        if self.effect == Effect::DryRun {
+        say_elsewhere(self.elsewhere, page);
+        if self.effect == RunMode::DryRun {
             writeln!(page, "nothing was changed");
         }
     }
 
     fn answer(&self) -> Answer {
-        Answer::yes_if(self.outcomes.iter().all(Outcome::ok))
+        Answer::yes_if(self.outcomes.iter().all(SiteOutcome::ok) && !self.is_out_of_reach())
     }
 }
 
-fn say_outcome(outcome: &Outcome, effect: Effect, page: &mut Page<'_>) {
+fn say_outcome(outcome: &SiteOutcome, effect: RunMode, page: &mut Page<'_>) {
     let paint = page.paint;
-    let title = format!("{} ({})", outcome.state_dir, outcome.system);
+    let dir = page.context.below_root(&outcome.state_dir);
+    let title = format!("{dir} ({})", outcome.system);
     writeln!(page, "{}", paint.bold(&title));
     for item in &outcome.items {
         let age = output::age(item.modified, page.context.now);
@@ -117,6 +171,10 @@ fn say_outcome(outcome: &Outcome, effect: Effect, page: &mut Page<'_>) {
         let (slash, about) = (output::slash(item.is_dir), paint.dim(&about));
         writeln!(page, "  {}{slash}  {about}  {status}", item.name);
     }
+    for left in &outcome.left {
+        let slash = output::slash(left.is_dir);
+        writeln!(page, "  {}{slash}  left: {}", left.name, left.reason);
+    }
     for name in &outcome.live {
         writeln!(page, "  {name}/  left: its workflow is active");
     }
@@ -124,10 +182,10 @@ fn say_outcome(outcome: &Outcome, effect: Effect, page: &mut Page<'_>) {
     let moved = text::count(n_moved, "entry", "entries");
     let moved = format!("{moved}, {}", output::size(outcome.total_bytes()));
     match (effect, &outcome.archive_path) {
-        (Effect::DryRun, _) if n_moved == 0 => writeln!(page, "  nothing to archive"),
-        (Effect::DryRun, _) => writeln!(page, "  would archive {moved}"),
-        (Effect::Apply, None) => writeln!(page, "  nothing archived"),
-        (Effect::Apply, Some(path)) => writeln!(page, "  archived {moved}, into `{path}`"),
+        (RunMode::DryRun, _) if n_moved == 0 => writeln!(page, "  nothing to archive"),
+        (RunMode::DryRun, _) => writeln!(page, "  would archive {moved}"),
+        (RunMode::Apply, None) => writeln!(page, "  nothing archived"),
+        (RunMode::Apply, Some(path)) => writeln!(page, "  archived {moved}, into `{path}`"),
     }
     for name in &outcome.pruned {
         writeln!(page, "  dropped the oldest snapshot, `{name}`");

@@ -4,12 +4,11 @@ use anyhow::{Result, bail};
 use clap::ValueHint;
 use serde::Serialize;
 
-use super::origin::{BUILT_IN, Origins};
 use crate::base::actor::AgentName;
 use crate::base::target::{Act, Target};
 use crate::cli::explain::owner;
 use crate::cli::global::{SwitchedOff, say_switched_off};
-use crate::cli::output::{Page, Paint, Show, writeln};
+use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
@@ -18,7 +17,7 @@ use crate::guard::claims;
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::OnDisk;
 use crate::project::sites::{self, Site};
-use crate::settings::gates::Need;
+use crate::settings::gates::{GateRule, Need};
 use crate::systems::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -29,7 +28,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct ShownContracts {
     contracts: Vec<Shown>,
     /// The systems without a contract here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -46,7 +45,9 @@ struct Shown {
     edition: Option<Edition>,
     edition_why: Option<String>,
     source: String,
-    rows: Vec<Row>,
+    /// The settings files that add to it.
+    settings: Vec<String>,
+    rows: Vec<NameRow>,
     directories: Vec<Directory>,
     roles: Vec<Role>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -56,7 +57,7 @@ struct Shown {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct NameRow {
     name: String,
     kind: &'static str,
     bucket: Bucket,
@@ -64,14 +65,12 @@ struct Row {
     purpose: String,
     readers: String,
     at_reset: AtReset,
-    from: String,
 }
 
 #[derive(Debug, Serialize)]
 struct Directory {
     path: String,
     kind: DirKind,
-    from: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,37 +85,35 @@ struct Gate {
 struct Role {
     agent: String,
     role: String,
-    from: String,
 }
 
 pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
-    let origins = Origins::read(context);
     let registry = &context.wanted_systems()?;
     let sites = sites::find(&context.project, registry);
     let wanted = match &args.site {
         Some(site) => Some(systems_of(site, &sites, registry, context)?),
         None => None,
     };
-    let is_wanted = |id: &str| match &wanted {
-        Some((ids, _)) => ids.iter().any(|wanted| wanted == id),
-        None => true,
-    };
-    let dirs = |id: &str| match &wanted {
-        Some((_, dir)) => vec![dir.clone()],
-        None => {
-            let own = sites.iter().filter(|site| site.governed.id() == id);
-            own.map(Site::dir).collect()
-        }
-    };
     let view = OnDisk::of(&context.project.main, registry);
-    let governed = registry.governed.iter();
-    let governed = governed.filter(|governed| is_wanted(governed.id()));
-    let contracts = governed.map(|governed| {
+    let mut contracts = Vec::new();
+    for governed in &registry.governed {
         let (id, kind) = (governed.id(), governed.site_kind(&view));
-        show(governed, dirs(id), kind, gates(context, id), &origins)
-    });
-    let document = Document {
-        contracts: contracts.collect(),
+        let dirs = match &wanted {
+            Some((ids, dir)) if ids.iter().any(|wanted| wanted == id) => vec![dir.clone()],
+            Some(_) => continue,
+            None => {
+                let own = sites.iter().filter(|site| site.governed.id() == id);
+                own.map(Site::dir).collect()
+            }
+        };
+        contracts.push(Shown {
+            settings: context.rules.files_of.get(id).cloned().unwrap_or_default(),
+            gates: gates(context, id),
+            ..show(governed, dirs, kind)
+        });
+    }
+    let document = ShownContracts {
+        contracts,
         switched_off: match args.site {
             Some(_) => Vec::new(),
             None => context.all_switched_off(),
@@ -149,15 +146,15 @@ fn systems_of(
         if registry.get(written).is_some() {
             bail!("`{dir}` is no state directory; of a system say `--system {written}`");
         }
-        let known: Vec<String> = sites
-            .iter()
-            .map(|site| format!("`{}`", site.dir()))
-            .collect();
-        let known = match known.as_slice() {
-            [] => format!("there is none below `{}`", context.project.main.dir),
-            known => format!("the state directories here are {}", known.join(", ")),
-        };
-        bail!("`{dir}` is no state directory; {known}");
+        if sites.is_empty() {
+            let root = &context.project.main.dir;
+            bail!("`{dir}` is no state directory; there is none below `{root}`");
+        }
+        let known = sites.iter().map(|site| format!("`{}`", site.dir()));
+        bail!(
+            "`{dir}` is no state directory; the state directories here are {}",
+            known.collect::<Vec<_>>().join(", ")
+        );
     }
     Ok((ids, dir))
 }
@@ -170,13 +167,7 @@ fn claimant(dir: &str, registry: &Registry<'_>, context: &CliContext<'_>) -> Opt
     Some(claim.governed.id().to_owned())
 }
 
-fn show(
-    governed: &EnabledSystem<'_>,
-    sites: Vec<String>,
-    site_kind: DirKind,
-    gates: Vec<Gate>,
-    origins: &Origins,
-) -> Shown {
+fn show(governed: &EnabledSystem<'_>, sites: Vec<String>, site_kind: DirKind) -> Shown {
     let (system, contract, edition) = (governed.system, &governed.contract, governed.edition);
     let in_force = governed.edition_in_force();
     let rows = contract
@@ -194,7 +185,8 @@ fn show(
         edition: in_force.map(|in_force| in_force.edition),
         edition_why: in_force.map(|in_force| in_force.why.to_string()),
         source: contract.source.to_owned(),
-        rows: rows.map(|row| shown_row(row, system, origins)).collect(),
+        settings: Vec::new(),
+        rows: rows.map(|row| shown_row(row, system)).collect(),
         directories: dirs
             .map(|dir| Directory {
                 path: dir.path.to_owned(),
@@ -202,9 +194,6 @@ fn show(
                     "" => site_kind,
                     _ => dir.kind,
                 },
-                from: origins.of(system, |contract| {
-                    contract.dirs.iter().any(|known| known.path == dir.path)
-                }),
             })
             .collect(),
         roles: contract
@@ -213,13 +202,9 @@ fn show(
             .map(|role| Role {
                 agent: role.agent.to_owned(),
                 role: role.role.to_owned(),
-                from: origins.of(system, |contract| {
-                    let mut roles = contract.roles.iter();
-                    roles.any(|known| (known.agent, known.role) == (role.agent, role.role))
-                }),
             })
             .collect(),
-        gates,
+        gates: Vec::new(),
         fallback: contract.fallback.map(str::to_owned),
     }
 }
@@ -230,15 +215,22 @@ fn gates(context: &CliContext<'_>, id: &str) -> Vec<Gate> {
     let rules = declared.iter().flat_map(|declared| &declared.gates);
     let gates = rules.map(|rule| Gate {
         name: rule.name.clone(),
-        agents: rule.agents.iter().map(AgentName::to_string).collect(),
+        agents: agents_of(rule),
         after: rule.after.clone(),
         needs: rule.needs.iter().map(Need::to_string).collect(),
     });
     gates.collect()
 }
 
-fn shown_row(row: &table::Row<'_>, system: &dyn System, origins: &Origins) -> Row {
-    Row {
+/// As a contract writes them.
+fn agents_of(rule: &GateRule) -> Vec<String> {
+    let main = rule.main.then(|| "@main".to_owned());
+    let agents = rule.agents.iter().map(AgentName::to_string);
+    agents.chain(main).collect()
+}
+
+fn shown_row(row: &table::Row<'_>, system: &dyn System) -> NameRow {
+    NameRow {
         name: row.title().to_owned(),
         kind: match row.name {
             Name::Exact(_) => "name",
@@ -250,14 +242,10 @@ fn shown_row(row: &table::Row<'_>, system: &dyn System, origins: &Origins) -> Ro
         purpose: row.purpose.to_owned(),
         readers: row.readers.to_owned(),
         at_reset: row.at_reset,
-        from: origins.of(system, |contract| {
-            let mut rows = contract.rows.iter();
-            rows.any(|known| (known.bucket, known.title()) == (row.bucket, row.title()))
-        }),
     }
 }
 
-impl Show for Document {
+impl Show for ShownContracts {
     fn text(&self, page: &mut Page<'_>) {
         for (at, shown) in self.contracts.iter().enumerate() {
             if at > 0 {
@@ -269,45 +257,63 @@ impl Show for Document {
     }
 }
 
+/// Names are at most so wide.
+const NAMES: usize = 36;
+
 impl Shown {
     fn text(&self, page: &mut Page<'_>) {
-        let paint = page.paint;
         let edition = match (self.edition, &self.edition_why) {
             (Some(edition), Some(why)) => {
                 format!("; edition {} is in force: {why}", edition.as_str())
             }
             _ => String::new(),
         };
-        writeln!(
-            page,
-            "{}: {}{edition}",
-            paint.bold(&self.system),
-            self.source
-        );
+        let name = page.paint.bold(&self.system);
+        let about = format!("{}{edition}", self.source);
+        page.hanging(format_args!("{name}: "), self.system.len() + 2, &about);
         for site in &self.sites {
-            writeln!(page, "  in {site}");
+            writeln!(page, "  in {}", page.context.below_root(site));
         }
-        let from = |from: &str| match from {
-            BUILT_IN => Paint::plain(""),
-            file => paint.green(&format!("  (from {file})")),
-        };
+        let system = page.context.rules.settings.system(&self.system);
+        let declared = system.declared.as_ref();
+        let is_of_settings = declared.is_some_and(|declared| !declared.by.is_contract);
+        if !self.settings.is_empty() && !is_of_settings {
+            writeln!(page, "  with {}", self.settings.join(", "));
+        }
+        self.show_rows(page);
+        self.show_rest(page);
+    }
+
+    /// What each name is for, and who writes it.
+    fn show_rows(&self, page: &mut Page<'_>) {
+        let widths = self.rows.iter().map(|row| row.name.chars().count());
+        let names = widths.filter(|width| *width <= NAMES).max().unwrap_or(0);
         for bucket in Bucket::ALL {
-            let of_bucket = |row: &&Row| row.bucket == bucket;
-            let mut rows = self.rows.iter().filter(of_bucket).peekable();
+            let of_bucket = self.rows.iter().filter(|row| row.bucket == bucket);
+            let mut rows = of_bucket.peekable();
             if rows.peek().is_some() {
-                writeln!(page, "  {}", bucket.as_str());
+                writeln!(page, "  {}", page.paint.bold(bucket.as_str()));
             }
             for row in rows {
-                let about = format!("{}; {}", row.writer, row.purpose);
-                writeln!(page, "    {:<36}  {about}{}", row.name, from(&row.from));
+                let about = if row.purpose == self.source {
+                    row.writer.clone()
+                } else {
+                    format!("{}; {}", row.writer, row.purpose)
+                };
+                let head = format_args!("    {:<names$}  ", row.name);
+                page.hanging(head, names + 6, &about);
             }
         }
+    }
+
+    /// The directories, gates and roles.
+    fn show_rest(&self, page: &mut Page<'_>) {
         for dir in &self.directories {
             let path = match dir.path.as_str() {
                 "" => "the directory itself",
                 path => path,
             };
-            writeln!(page, "  {}: {path}{}", dir.kind.as_str(), from(&dir.from));
+            writeln!(page, "  {}: {path}", dir.kind.as_str());
         }
         for gate in &self.gates {
             let after = match gate.after.as_slice() {
@@ -315,12 +321,11 @@ impl Shown {
                 after => format!(" after {}", after.join(", ")),
             };
             let (agents, needs) = (gate.agents.join(" or "), gate.needs.join("; "));
-            let name = &gate.name;
-            writeln!(page, "  gate {name}{after}: {agents}; needs {needs}");
+            let rule = format!("{}{after}: {agents}; needs {needs}", gate.name);
+            page.hanging(format_args!("  gate "), 7, &rule);
         }
         for role in self.roles.iter().filter(|role| role.agent != role.role) {
-            let from = from(&role.from);
-            writeln!(page, "  agent {} is {}{from}", role.agent, role.role);
+            writeln!(page, "  agent {} is {}", role.agent, role.role);
         }
     }
 }

@@ -8,9 +8,10 @@ use clap::ValueHint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::gate_test::Stage;
+use super::gate_test::{Already, Stage, already};
+use super::own;
 use crate::base::disk::bounded_read;
-use crate::base::text;
+use crate::base::{path, text};
 use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::contract::denial::DenyCode;
@@ -19,7 +20,10 @@ use crate::guard::decision::Ruling;
 use crate::guard::{judge, message};
 use crate::host::event::{Event, Tool};
 use crate::project::context::Context;
+use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::settings::file::explain;
+use crate::systems::declared::DeclaredSystem;
 use crate::systems::workflow::GateStatus;
 
 #[derive(Debug, clap::Args)]
@@ -27,9 +31,13 @@ pub(super) struct Args {
     /// YAML: a list of `{path, agent?, tool?, content?, expect}` or `{command, agent?, expect}`;
     /// `expect` is allow, warn, deny or a deny code; paths are relative to the project. Of gates
     /// `{end: AGENT, stage?, expect}`, where `expect` is passed, failed or pending, or
-    /// `{dispatch: AGENT, stage?, expect}`; `stage` is `{files?, passed?, ran?, report?}`
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    file: String,
+    /// `{dispatch: AGENT, stage?, expect}`; `stage` is
+    /// `{site?, files?, passed?, ran?, report?}`
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "already")]
+    file: Option<String>,
+    /// Name the gates that pass before any work, on what is in their directories now
+    #[arg(long)]
+    already: bool,
 }
 
 /// One expectation.
@@ -68,8 +76,11 @@ impl TryFrom<String> for Expect {
             return Ok(Self::Gate(status));
         }
         let code = DenyCode::expect(&text);
-        code.map(Self::Code)
-            .map_err(|codes| format!("`expect: {text}` is none of allow, warn, deny; {codes}"))
+        code.map(Self::Code).map_err(|codes| {
+            format!(
+                "`expect: {text}` is none of allow, warn, deny, passed, failed, pending; {codes}"
+            )
+        })
     }
 }
 
@@ -85,7 +96,7 @@ impl Expect {
 
 /// One answer of the JSON document.
 #[derive(Debug, Serialize)]
-struct Row {
+struct TestRow {
     ok: bool,
     /// The path, the command, or what the agent does.
     subject: String,
@@ -102,38 +113,72 @@ struct Row {
 const MAX_BYTES: u64 = 16 << 20;
 
 #[derive(Debug, Serialize)]
-struct Document {
+struct TestResults {
     ok: bool,
     failed: usize,
-    tests: Vec<Row>,
+    tests: Vec<TestRow>,
+    /// The gates that pass before any work, where they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    already: Vec<Already>,
 }
 
+/// Tests by the contracts in force, and by the one beside the table or above it.
 pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
-    let bytes = File::open(&args.file).and_then(|file| bounded_read::read_any(file, MAX_BYTES));
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
-    let text = text.with_context(|| format!("could not read `{}`", args.file))?;
-    let tests = yaml::parse_as::<Vec<Test>>(&text).map_err(anyhow::Error::msg);
-    let tests = tests.with_context(|| format!("`{}` is no table of tests", args.file))?;
-    if tests.is_empty() {
-        bail!("`{}` holds no tests", args.file);
-    }
+    let tests = args
+        .file
+        .as_deref()
+        .map(read)
+        .transpose()?
+        .unwrap_or_default();
+    let file = args.file.as_deref().map(|file| context.absolute(file));
+    let dir = match file.as_deref().and_then(path::split_last) {
+        Some((dir, _)) => dir.to_owned(),
+        None => context.here(),
+    };
+    let own: Vec<String> = own::around(&dir, context).into_iter().collect();
+    let rules = own::settings_with(&own, context);
+    own::check(&own, &rules)?;
+    let declared = DeclaredSystem::all(&rules.settings);
+    let registry = Registry::new(&rules.settings, &declared);
     let main = &context.project.main.dir;
     let world = Context {
         project: Project::discover(Some(main), context.env, &context.cwd),
         cwd: main.clone(),
+        rules: &rules,
+        registry: &registry,
         ..context.world()
     };
-    let numbered = tests.iter().enumerate();
-    let rows =
-        numbered.map(|(at, test)| judge(test, &world).with_context(|| format!("test {}", at + 1)));
-    let rows: Vec<Row> = rows.collect::<Result<_>>()?;
+    let rows: Vec<TestRow> = tests
+        .iter()
+        .enumerate()
+        .map(|(at, test)| judge(test, &world).with_context(|| format!("test {}", at + 1)))
+        .collect::<Result<_>>()?;
     let failed = rows.iter().filter(|row| !row.ok).count();
-    let document = Document {
-        ok: failed == 0,
+    let already = if args.already {
+        already(&world)
+    } else {
+        Vec::new()
+    };
+    context.show(&TestResults {
+        ok: failed == 0 && already.is_empty(),
         failed,
         tests: rows,
-    };
-    context.show(&document)
+        already,
+    })
+}
+
+fn read(file: &str) -> Result<Vec<Test>> {
+    let text = File::open(file)
+        .and_then(|file| bounded_read::read_any(file, MAX_BYTES))
+        .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
+        .with_context(|| format!("could not read `{file}`"))?;
+    let tests = yaml::parse_as::<Vec<Test>>(&text)
+        .map_err(|message| anyhow::Error::msg(explain(&message)))
+        .with_context(|| format!("`{file}` is no table of tests"))?;
+    if tests.is_empty() {
+        bail!("`{file}` holds no tests");
+    }
+    Ok(tests)
 }
 
 /// The tool, its input, and the path or the command.
@@ -151,7 +196,7 @@ fn call(test: &Test) -> Result<(&str, Value, &str)> {
         Tool::Write | Tool::Edit | Tool::MultiEdit => "file_path",
         Tool::NotebookEdit => "notebook_path",
         Tool::Mcp(_) => "path",
-        Tool::Shell(_) | Tool::Agent | Tool::Handback | Tool::Other => {
+        Tool::Shell(_) | Tool::Skill | Tool::Agent | Tool::Handback | Tool::Other => {
             bail!("`tool: {tool}` writes no file by its path")
         }
     };
@@ -162,7 +207,7 @@ fn call(test: &Test) -> Result<(&str, Value, &str)> {
     Ok((tool, input, path))
 }
 
-fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
+fn judge(test: &Test, world: &Context<'_>) -> Result<TestRow> {
     match (&test.end, &test.dispatch) {
         (None, None) if test.stage.is_some() => bail!("`stage` goes with `end` or `dispatch`"),
         (None, None) => judge_call(test, world),
@@ -180,7 +225,7 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
         }
         (Some(agent), None) => {
             let (status, why) = stage(test).end(agent, world)?;
-            Ok(Row {
+            Ok(TestRow {
                 ok: matches!(test.expect, Expect::Gate(expected) if expected == status),
                 decision: status.as_str(),
                 reason: Some(why),
@@ -193,7 +238,7 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<Row> {
                 Some(_) => (Ruling::Deny, Some(DenyCode::GateClosed)),
                 None => (Ruling::Allow, None),
             };
-            Ok(Row {
+            Ok(TestRow {
                 reason: closed.map(|gate| gate.why),
                 ..test.ruled("dispatch", agent, ruling, code)
             })
@@ -207,8 +252,8 @@ fn stage(test: &Test) -> Stage {
 }
 
 impl Test {
-    fn ruled(&self, subject: &str, agent: &str, ruling: Ruling, code: Option<DenyCode>) -> Row {
-        Row {
+    fn ruled(&self, subject: &str, agent: &str, ruling: Ruling, code: Option<DenyCode>) -> TestRow {
+        TestRow {
             ok: match self.expect {
                 Expect::Code(expected) => ruling == Ruling::Deny && code == Some(expected),
                 Expect::Ruling(expected) => ruling == expected,
@@ -225,7 +270,7 @@ impl Test {
     }
 }
 
-fn judge_call(test: &Test, world: &Context<'_>) -> Result<Row> {
+fn judge_call(test: &Test, world: &Context<'_>) -> Result<TestRow> {
     let (tool, input, subject) = call(test)?;
     let agent = test.agent.as_deref().filter(|agent| *agent != "main");
     let event = json!({
@@ -237,14 +282,14 @@ fn judge_call(test: &Test, world: &Context<'_>) -> Result<Row> {
     let (decision, _) = judge::judge(world, &event)?;
     let (ruling, denials) = (decision.ruling(), decision.denials());
     let rule = denials.first().map(|denial| denial.code);
-    Ok(Row {
+    Ok(TestRow {
         reason: rule.map(|_| message::reason(denials, &[])),
         ..test.ruled(subject, agent.unwrap_or("main"), ruling, rule)
     })
 }
 
 /// A diff of what was expected and what was found, for each test that failed.
-impl Show for Document {
+impl Show for TestResults {
     fn text(&self, page: &mut Page<'_>) {
         let tests = self.tests.iter().enumerate();
         for (at, row) in tests.filter(|(_, row)| !row.ok) {
@@ -259,8 +304,15 @@ impl Show for Document {
                 writeln!(page, "  {reason}");
             }
         }
-        let tests = text::count(self.tests.len(), "test", "tests");
-        writeln!(page, "{tests}, {} failed", self.failed);
+        for gate in &self.already {
+            writeln!(page, "{}", page.paint.red(&gate.sentence()));
+        }
+        if !self.tests.is_empty() {
+            let tests = text::count(self.tests.len(), "test", "tests");
+            writeln!(page, "{tests}, {} failed", self.failed);
+        } else if self.already.is_empty() {
+            writeln!(page, "no gate passes before any work");
+        }
     }
 
     fn answer(&self) -> Answer {

@@ -7,23 +7,25 @@ use clap::builder::TypedValueParser;
 use crate::base::actor::AgentName;
 use crate::base::{clock, text};
 use crate::cli::global::Suggested;
+use crate::cli::output::LocalTime;
 use crate::cli::{CliContext, number};
 use crate::contract::denial::DenyCode;
-use crate::log::read::{Entry, Reach};
+use crate::log::read::{DISPATCH, Entry, OWED, Reach};
 
-/// What a record says happened. `all` leaves out heartbeats and recoveries.
+/// What a record says happened. `all` leaves out heartbeats, and recoveries, which denials show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Decision {
+pub(super) enum LoggedDecision {
     #[default]
     Deny,
     Warn,
     Detected,
     Undone,
     Fault,
+    Recovered,
     All,
 }
 
-impl Decision {
+impl LoggedDecision {
     fn of(entry: &Entry<'_>) -> Option<Self> {
         match entry.decision.as_ref() {
             "deny" => Some(Self::Deny),
@@ -31,12 +33,13 @@ impl Decision {
             "detected" => Some(Self::Detected),
             "undone" => Some(Self::Undone),
             "fault" => Some(Self::Fault),
+            "recovered" => Some(Self::Recovered),
             _ => None,
         }
     }
 
     pub(super) fn includes(self, other: Self) -> bool {
-        self == Self::All || self == other
+        self == other || self == Self::All && other != Self::Recovered
     }
 
     /// What such a record is called; what one and what several of them are.
@@ -47,6 +50,7 @@ impl Decision {
             Self::Detected => ["detection", "detected", "detected"],
             Self::Undone => ["undone change", "undone", "undone"],
             Self::Fault => ["fault", "fault", "faults"],
+            Self::Recovered => ["recovery", "recovery", "recoveries"],
             Self::All => ["record", "record", "records"],
         }
     }
@@ -64,25 +68,27 @@ impl Decision {
 
 /// How many records of each decision pass the other filters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts([u64; 6]);
+pub(super) struct Counts([u64; 7]);
 
 impl Counts {
-    pub(super) fn add(&mut self, decision: Decision) {
+    pub(super) fn add(&mut self, decision: LoggedDecision) {
         self.0[decision as usize] += 1;
     }
 
-    pub(super) fn of(&self, wanted: Decision) -> u64 {
-        let each = Decision::value_variants().iter().zip(self.0);
+    pub(super) fn of(&self, wanted: LoggedDecision) -> u64 {
+        let each = LoggedDecision::value_variants().iter().zip(self.0);
         let wanted = each.filter(|(each, _)| wanted.includes(**each));
         wanted.map(|(_, count)| count).sum()
     }
 
     /// `14 warnings, 2 undone`: what `--decision` leaves out.
-    pub(super) fn besides(&self, wanted: Decision) -> String {
-        let each = Decision::value_variants().iter().zip(self.0);
-        let others = each.filter(|(each, count)| !wanted.includes(**each) && *count > 0);
-        let others = others.map(|(each, count)| each.count(count));
-        others.collect::<Vec<_>>().join(", ")
+    pub(super) fn besides(&self, wanted: LoggedDecision) -> String {
+        let others =
+            (LoggedDecision::value_variants().iter().zip(self.0)).filter(|(each, count)| {
+                *count > 0 && !wanted.includes(**each) && **each != LoggedDecision::Recovered
+            });
+        let words: Vec<_> = others.map(|(each, count)| each.count(count)).collect();
+        words.join(", ")
     }
 }
 
@@ -91,7 +97,7 @@ impl Counts {
 pub(super) struct Filter {
     /// What is recorded: `warn` is what a trial would have denied [default: deny; of a report: all]
     #[arg(long, global = true, value_name = "D", value_enum)]
-    decision: Option<Decision>,
+    decision: Option<LoggedDecision>,
     /// Only since then: `30m`, `24h`, `7d`, a date, or an RFC 3339 time
     #[arg(long, global = true, value_name = "WHEN", value_parser = Since::parse)]
     since: Option<Since>,
@@ -101,10 +107,10 @@ pub(super) struct Filter {
     /// Only this agent, in any case, with its plugin or without; `main` is the main thread
     #[arg(long, global = true, value_name = "A")]
     agent: Option<String>,
-    /// Only this deny code
+    /// Only this deny code; `owed` and `dispatch` are warnings that have none
     #[arg(long, global = true, value_name = "R", hide_possible_values = true,
-          value_parser = Suggested(|| DenyCode::WORDS.to_vec()).try_map(|text| DenyCode::expect(&text)))]
-    rule: Option<DenyCode>,
+          value_parser = Suggested(codes).try_map(|text| known_code(text)))]
+    rule: Option<String>,
     /// Only the newest N; with `stats`, only the N largest groups
     #[arg(long, global = true, value_name = "N", value_parser = number::<u32>(1..=u64::MAX))]
     limit: Option<u32>,
@@ -113,87 +119,98 @@ pub(super) struct Filter {
     all: bool,
 }
 
+/// What `--rule` takes.
+fn codes() -> Vec<&'static str> {
+    [&DenyCode::WORDS[..], &[OWED, DISPATCH]].concat()
+}
+
+fn known_code(text: String) -> Result<String, String> {
+    if codes().contains(&text.as_str()) {
+        return Ok(text);
+    }
+    Err(format!("the codes are {}", codes().join(", ")))
+}
+
 /// Which records are wanted, and how far back they are looked for.
 #[derive(Debug, Default)]
 pub(super) struct Query {
-    pub(super) decision: Decision,
+    pub(super) decision: LoggedDecision,
     pub(super) since: Option<DateTime<Utc>>,
     session: Option<String>,
     agent: Option<String>,
-    rule: Option<DenyCode>,
+    rule: Option<String>,
     system: Option<String>,
     pub(super) limit: Option<u32>,
     pub(super) reach: Reach,
 }
 
 impl Filter {
-    pub(super) fn resolve(&self, default: Decision, context: &CliContext<'_>) -> Query {
+    pub(super) fn resolve(&self, default: LoggedDecision, context: &CliContext<'_>) -> Query {
         Query {
             decision: self.decision.unwrap_or(default),
             since: self.since.map(|since| since.before(context.now)),
             session: self.session.clone(),
             agent: self.agent.clone(),
-            rule: self.rule,
+            rule: self.rule.clone(),
             system: context.system.map(str::to_owned),
             limit: self.limit,
-            reach: match self.all {
-                true => Reach::All,
-                false => Reach::Newest,
-            },
+            reach: if self.all { Reach::All } else { Reach::Newest },
         }
     }
 }
 
 impl Query {
-    /// Lets every record through, wherever it stands.
+    /// Lets every record through, of every log.
     pub(super) fn everything() -> Self {
         Self {
-            decision: Decision::All,
+            decision: LoggedDecision::All,
             reach: Reach::All,
             ..Self::default()
         }
     }
 
     /// The decision of a record that passes, whichever decision is wanted.
-    pub(super) fn decision_of(&self, entry: &Entry<'_>) -> Option<Decision> {
-        let decision = Decision::of(entry).filter(|_| entry.source == "statewarden")?;
-        self.lets_through(entry).then_some(decision)
+    pub(super) fn decision_of(&self, entry: &Entry<'_>) -> Option<LoggedDecision> {
+        let decision = LoggedDecision::of(entry)?;
+        let is_ours = entry.source == "statewarden";
+        (is_ours && self.lets_through(entry)).then_some(decision)
     }
 
     pub(super) fn lets_through(&self, entry: &Entry<'_>) -> bool {
         let same = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };
-        let agent = |wanted: &str| entry.agent() == AgentName::parse(wanted).as_str();
         let mut also = entry.also.iter();
         same(&self.session, &entry.session_id)
             && (same(&self.system, &entry.system)
                 || also.any(|also| same(&self.system, &also.system)))
-            && self.rule.is_none_or(|rule| entry.rule == rule.as_str())
-            && self.agent.as_deref().is_none_or(agent)
+            && same(&self.rule, entry.code())
+            && (self.agent.as_deref())
+                .is_none_or(|agent| entry.agent() == AgentName::parse(agent).as_str())
             && self.is_recent(&entry.ts)
     }
 
     fn is_recent(&self, ts: &str) -> bool {
-        let is_since = |since| DateTime::parse_from_rfc3339(ts).is_ok_and(|ts| ts >= since);
-        self.since.is_none_or(is_since)
+        self.since
+            .is_none_or(|since| DateTime::parse_from_rfc3339(ts).is_ok_and(|time| time >= since))
     }
 
     /// What the numbers are about, for a title: empty without a filter.
-    pub(super) fn in_words(&self) -> String {
-        let since = self.since.map(clock::millis);
-        let rule = self.rule.map(|rule| rule.as_str().to_owned());
+    pub(super) fn in_words(&self, local_time: &LocalTime) -> String {
+        let since = self
+            .since
+            .map(|since| local_time.minute(&clock::millis(since)));
         let parts = [
             ("since", &since),
             ("session", &self.session),
             ("agent", &self.agent),
-            ("rule", &rule),
+            ("rule", &self.rule),
             ("system", &self.system),
         ];
-        let parts = parts
+        let given = parts
             .iter()
             .filter_map(|(word, value)| Some(format!("{word} {}", value.as_deref()?)));
-        parts.collect::<Vec<_>>().join(", ")
+        given.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -229,7 +246,7 @@ impl Since {
         }
     }
 
-    /// The time that is meant; a span longer than time itself means all of it.
+    /// The time; a span longer than time itself is all of it.
     pub(in crate::cli) fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
         match self {
             Self::Time(time) => time,

@@ -1,130 +1,163 @@
 //! `denies list` and `denies show`: records, one line each or one whole.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::bail;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::LogCounts;
-use super::filter::{Decision, Query};
+use super::filter::{LoggedDecision, Query};
+use super::rows::{self, End, RecordRow};
 use crate::base::text;
 use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::log::read::{self, Entry, TopN};
 
-/// The JSON document. Records come out as they stand in the log, keys of a
-/// later version included, and `code` beside `rule`.
+/// The JSON document. Records come out as their log holds them, keys of a later version
+/// included, with `code` beside `rule`, and `recovered_at` where a recovery closed a denial.
 #[derive(Serialize)]
-struct Document {
-    #[serde(serialize_with = "with_codes")]
-    denies: Vec<Box<str>>,
+struct Listed {
+    denies: Vec<Record>,
     #[serde(skip)]
     query: Query,
     #[serde(skip)]
-    is_verbose: bool,
+    detail: Detail,
     #[serde(skip)]
     read: LogCounts,
+    #[serde(skip)]
+    recovered: u64,
     #[serde(skip)]
     trial: Trial,
 }
 
-fn with_codes<S: Serializer>(lines: &[Box<str>], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(lines.iter().filter_map(|line| with_code(line)))
+/// How much is printed of each record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    Line,
+    /// With its id, command and reason.
+    Verbose,
 }
 
-fn with_code(line: &str) -> Option<Value> {
-    let mut record: Value = serde_json::from_str(line).ok()?;
-    let record_keys = record.as_object_mut()?;
-    if let Some(rule) = record_keys.get("rule").cloned() {
-        record_keys.insert("code".to_owned(), rule);
+struct Record {
+    line: Box<str>,
+    recovered_at: Option<String>,
+}
+
+impl Record {
+    fn end(&self) -> End {
+        match self.recovered_at {
+            Some(_) => End::Recovered,
+            None => End::Open,
+        }
     }
-    Some(record)
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut record: Value =
+            serde_json::from_str(&self.line).map_err(serde::ser::Error::custom)?;
+        if let Some(keys) = record.as_object_mut() {
+            if let Some(rule) = keys.get("rule").cloned() {
+                keys.insert("code".to_owned(), rule);
+            }
+            if let Some(time) = &self.recovered_at {
+                keys.insert("recovered_at".to_owned(), time.as_str().into());
+            }
+        }
+        record.serialize(to)
+    }
 }
 
 pub(super) fn run(
     query: Query,
-    is_verbose: bool,
+    detail: Detail,
     context: &CliContext<'_>,
 ) -> anyhow::Result<Answer> {
+    let recoveries = if query.decision.includes(LoggedDecision::Deny) {
+        super::recoveries(context)
+    } else {
+        HashMap::new()
+    };
     let mut newest = TopN::new(query.limit);
     let mut trial = Trial::default();
+    let mut recovered = 0;
     let read = super::each_record(&query, context, &mut |entry, line| {
-        if query.decision == Decision::Warn {
-            trial.add(entry);
+        if query.decision == LoggedDecision::Warn {
+            trial.add(entry, context);
         }
-        newest.offer(entry, || Box::<str>::from(line));
+        let recovered_at = recoveries.get(entry.id.as_ref()).cloned();
+        recovered += u64::from(recovered_at.is_some());
+        newest.offer(entry, || Record {
+            line: line.into(),
+            recovered_at,
+        });
     })?;
-    let document = Document {
+    context.show(&Listed {
         denies: newest.into_items().collect(),
         query,
-        is_verbose,
+        detail,
         read,
+        recovered,
         trial,
-    };
-    context.show(&document)
+    })
 }
 
-impl Show for Document {
+impl Show for Listed {
     fn text(&self, page: &mut Page<'_>) {
         if self.denies.is_empty() {
             return super::say_none(&self.query, &self.read, page);
         }
-        for line in &self.denies {
-            if let Ok(Some(entry)) = read::parse(line) {
-                say_entry(&entry, &self.query, page);
-                if self.is_verbose {
-                    say_details(&entry, page);
-                }
-            }
-        }
-        let shown = self.denies.len();
-        let total = self.read.counts.of(self.query.decision);
-        let newest = match shown as u64 == total {
-            true => String::new(),
-            false => format!("the newest {shown} of "),
-        };
-        let others = super::others(&self.query, &self.read.counts);
-        writeln!(page, "{newest}{}{others}", self.query.decision.count(total));
+        let rows = self.denies.iter().filter_map(|record| {
+            let entry = read::parse(&record.line).ok()??;
+            Some(self.row(&entry, record.end(), page.context))
+        });
+        rows::say(&rows.collect::<Vec<_>>(), page);
+        self.say_total(page);
         self.trial.text(page);
     }
 }
 
-/// One record on one line.
-pub(super) fn say_entry(entry: &Entry<'_>, query: &Query, page: &mut Page<'_>) {
-    let or = |text: &str, other: &str| if text.is_empty() { other } else { text }.to_owned();
-    let what = or(&entry.file_path, &or(&entry.name, &entry.reason));
-    let main = &page.context.project.main;
-    let what = main.relative(&what).map_or(what.clone(), str::to_owned);
-    let more = match entry.also.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let decision = match query.decision {
-        Decision::All => format!("{:<10}", entry.decision),
-        _ => String::new(),
-    };
-    let rule = page.paint.red(&or(&entry.rule, "-"));
-    let about = format!(
-        "{}{more}  {} by {}",
-        or(&what, "?"),
-        or(&entry.tool, "?"),
-        or(&entry.agent_type, "main")
-    );
-    let instead = page.paint.instead(&entry.suggestion);
-    writeln!(page, "{}  {decision}{rule:<20}  {about}{instead}", entry.ts);
+impl Listed {
+    fn row(&self, entry: &Entry<'_>, end: End, context: &CliContext<'_>) -> RecordRow {
+        let mut row = RecordRow::new(entry, end, context);
+        if self.query.decision == LoggedDecision::All {
+            row.decision = entry.decision.to_string();
+        }
+        if self.detail == Detail::Verbose {
+            row.details = details(entry);
+        }
+        row
+    }
+
+    fn say_total(&self, page: &mut Page<'_>) {
+        let shown = self.denies.len();
+        let total = self.read.counts.of(self.query.decision);
+        let newest = if shown as u64 == total {
+            String::new()
+        } else {
+            format!("the newest {shown} of ")
+        };
+        let recovered = match self.recovered {
+            0 => String::new(),
+            n => format!(", {n} of them recovered (✓)"),
+        };
+        let others = super::others(&self.query, &self.read.counts);
+        let count = self.query.decision.count(total);
+        writeln!(page, "{newest}{count}{recovered}{others}");
+    }
 }
 
-fn say_details(entry: &Entry<'_>, page: &mut Page<'_>) {
+/// The id, the command and the reason.
+fn details(entry: &Entry<'_>) -> Vec<String> {
     let command = match entry.command_excerpt.as_ref() {
         "" => String::new(),
         command => format!("$ {command}"),
     };
-    for detail in [&entry.id, command.as_str(), &entry.reason] {
-        if !detail.is_empty() {
-            writeln!(page, "    {}", page.paint.dim(detail));
-        }
-    }
+    let all = [entry.id.to_string(), command, entry.reason.to_string()];
+    all.into_iter()
+        .filter(|detail| !detail.is_empty())
+        .collect()
 }
 
 /// What a trial in `mode: warn` found: the calls that `mode: enforce` would have denied.
@@ -138,14 +171,15 @@ struct Trial {
 }
 
 impl Trial {
-    fn add(&mut self, entry: &Entry<'_>) {
+    fn add(&mut self, entry: &Entry<'_>, context: &CliContext<'_>) {
         if entry.rule.is_empty() {
             return;
         }
         self.calls += 1;
         self.sessions.insert(entry.session_id.to_string());
         *self.rules.entry(entry.rule.to_string()).or_default() += 1;
-        if entry.rule == "ad-hoc-name" && !entry.name.is_empty() {
+        let is_slip = super::is_slip(&entry.system, &entry.suggestion, context);
+        if entry.rule == "ad-hoc-name" && !entry.name.is_empty() && !is_slip {
             let names = self.unknown_names.entry(entry.system.to_string());
             names.or_default().insert(entry.name.to_string());
         }
@@ -155,8 +189,9 @@ impl Trial {
         if self.calls == 0 {
             return;
         }
-        let rules = self.rules.iter();
-        let rules: Vec<_> = rules.map(|(rule, n)| format!("{n} {rule}")).collect();
+        let rules: Vec<_> = (self.rules.iter())
+            .map(|(rule, n)| format!("{n} {rule}"))
+            .collect();
         let calls = text::count(self.calls, "call", "calls");
         let sessions = text::count(self.sessions.len(), "session", "sessions");
         let title = format!("`mode: enforce` would have denied {calls} in {sessions}");
@@ -183,17 +218,20 @@ pub(super) struct ShowArgs {
 /// Records with all that they hold.
 #[derive(Serialize)]
 struct Whole {
-    #[serde(serialize_with = "with_codes")]
-    denies: Vec<Box<str>>,
+    denies: Vec<Record>,
 }
 
 /// The records whose ids begin so.
 pub(super) fn show(args: &ShowArgs, context: &CliContext<'_>) -> anyhow::Result<Answer> {
     let query = Query::everything();
+    let recoveries = super::recoveries(context);
     let mut denies = Vec::new();
     super::each_record(&query, context, &mut |entry, line| {
         if entry.id.starts_with(&args.id) {
-            denies.push(Box::<str>::from(line));
+            denies.push(Record {
+                line: line.into(),
+                recovered_at: recoveries.get(entry.id.as_ref()).cloned(),
+            });
         }
     })?;
     if denies.is_empty() {
@@ -219,16 +257,23 @@ const FIRST: [&str; 8] = [
 
 impl Show for Whole {
     fn text(&self, page: &mut Page<'_>) {
-        for (at, line) in self.denies.iter().enumerate() {
+        for (at, record) in self.denies.iter().enumerate() {
             if at > 0 {
                 writeln!(page);
             }
-            let record: BTreeMap<String, Value> = serde_json::from_str(line).unwrap_or_default();
-            let first = FIRST.iter().filter_map(|key| record.get_key_value(*key));
-            let is_further = |(key, _): &(&String, _)| !FIRST.contains(&key.as_str());
-            for (key, value) in first.chain(record.iter().filter(is_further)) {
+            let keys: BTreeMap<String, Value> =
+                serde_json::from_str(&record.line).unwrap_or_default();
+            let first = FIRST.iter().filter_map(|key| keys.get_key_value(*key));
+            let further = keys
+                .iter()
+                .filter(|(key, _)| !FIRST.contains(&key.as_str()));
+            for (key, value) in first.chain(further) {
                 let text = value.as_str().map_or(value.to_string(), str::to_owned);
-                writeln!(page, "{:<16} {text}", page.paint.dim(key));
+                let title = page.paint.dim(key);
+                page.hanging(format_args!("{title:<16} "), 17, &text);
+            }
+            if let Some(time) = &record.recovered_at {
+                writeln!(page, "{:<16} {time}", page.paint.dim("recovered_at"));
             }
         }
     }

@@ -2,20 +2,27 @@
 //! draws itself from the records in it, which are data and never markup.
 
 mod collect;
+mod markdown;
+mod standings;
+mod totals;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueHint;
-use collect::{Findings, Funnel, Row};
+use collect::{DenialRow, Findings, Funnel};
 use serde::Serialize;
 use serde_json::Value;
+use standings::GateState;
+use totals::Totals;
 
 use super::filter::Query;
 use crate::base::clock;
 use crate::cli::explain::owner;
-use crate::cli::output::{Page, Show, writeln};
+use crate::cli::output::{LocalTime, Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
+use crate::contract::denial::DenyCode;
 use crate::contract::table::Classification;
 use crate::lifecycle::gates::write_through;
 use crate::log::read;
@@ -29,18 +36,25 @@ const SHOWN: u32 = 10_000;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The file to write; an old one is replaced
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    html: String,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "markdown")]
+    html: Option<String>,
+    /// Print a summary for a pull request
+    #[arg(long)]
+    markdown: bool,
 }
 
 /// What the verb did, as JSON.
 #[derive(Debug, Serialize)]
 struct Written {
-    html: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    markdown: Option<String>,
     denies: u64,
     shown: usize,
     #[serde(flatten)]
     funnel: Funnel,
+    totals: Totals,
 }
 
 /// What the page's script gets.
@@ -55,9 +69,14 @@ struct PageData<'p> {
     /// Records, also those that are not on the page.
     total: u64,
     last_ran: Option<&'p str>,
-    records: &'p [Row],
-    /// As they stand in their log.
-    gates: Vec<Value>,
+    totals: &'p Totals,
+    records: &'p [DenialRow],
+    /// As their log has them.
+    gates: &'p [Value],
+    /// Where each gate is.
+    standings: &'p [GateState],
+    /// What each deny code says.
+    meanings: BTreeMap<&'static str, &'static str>,
     /// The rows that records point to.
     contract: &'p [ContractRow],
 }
@@ -72,20 +91,51 @@ struct ContractRow {
 
 pub(super) fn run(args: &Args, query: &Query, context: &CliContext<'_>) -> Result<Answer> {
     let mut findings = Findings::collect(query, query.limit.unwrap_or(SHOWN), context)?;
-    let contract = contract_rows(&mut findings, &context.registry);
-    let page = render(&PageData {
-        project: &context.project.main.dir,
-        made: clock::seconds(context.now),
-        version: env!("CARGO_PKG_VERSION"),
-        filter: query.in_words(),
-        denied: findings.funnel.denied(),
-        total: findings.total,
-        last_ran: findings.last_ran.as_deref(),
-        records: &findings.records,
-        gates: gates(query, context)?,
-        contract: &contract,
-    })?;
-    let file = context.absolute(&args.html);
+    let gates = gates(query, context)?;
+    let standings = standings::of_records(&gates);
+    let claude_dir = context.project.claude_dir.as_deref();
+    let (sessions, agents) = (&findings.sessions, &findings.denied_agents);
+    let totals = Totals::count(sessions, agents, &gates, claude_dir)?;
+    let html = match &args.html {
+        None => None,
+        Some(file) => {
+            let contract = contract_rows(&mut findings, &context.registry);
+            let page = render(&PageData {
+                project: &context.project.main.dir,
+                made: clock::seconds(context.now),
+                version: env!("CARGO_PKG_VERSION"),
+                filter: query.in_words(&LocalTime::of_system()),
+                denied: findings.funnel.denied(),
+                total: findings.total,
+                last_ran: findings.last_ran.as_deref(),
+                totals: &totals,
+                records: &findings.records,
+                gates: &gates,
+                standings: &standings,
+                meanings: DenyCode::ALL
+                    .map(|code| (code.as_str(), code.meaning()))
+                    .into(),
+                contract: &contract,
+            })?;
+            Some(write(file, &page, context)?)
+        }
+    };
+    let markdown = args
+        .markdown
+        .then(|| markdown::write(&findings, &totals, &standings));
+    context.show(&Written {
+        denies: findings.funnel.denied(),
+        shown: findings.records.len(),
+        funnel: findings.funnel,
+        totals,
+        html,
+        markdown,
+    })
+}
+
+/// Writes the page and gives the absolute path of its file.
+fn write(file: &str, page: &str, context: &CliContext<'_>) -> Result<String> {
+    let file = context.absolute(file);
     let path = PathBuf::from(&file);
     match path.parent().filter(|dir| !dir.is_dir()) {
         Some(dir) => bail!(
@@ -99,27 +149,22 @@ pub(super) fn run(args: &Args, query: &Query, context: &CliContext<'_>) -> Resul
         }
         None => {}
     }
-    write_through(&path, &page).with_context(|| format!("could not write `{file}`"))?;
-    let written = Written {
-        denies: findings.funnel.denied(),
-        shown: findings.records.len(),
-        funnel: findings.funnel,
-        html: file,
-    };
-    context.show(&written)
+    write_through(&path, page).with_context(|| format!("could not write `{file}`"))?;
+    Ok(file)
 }
 
 impl Show for Written {
     fn text(&self, page: &mut Page<'_>) {
-        writeln!(
-            page,
-            "{} denied; the report is in `{}`",
-            self.denies, self.html
-        );
+        for line in self.markdown.iter().flat_map(|text| text.lines()) {
+            page.verbatim(line);
+        }
+        if let Some(file) = &self.html {
+            writeln!(page, "{} denied; the report is in `{file}`", self.denies);
+        }
     }
 }
 
-/// In JSON `<` stands in texts alone, where it may be written as an escape: then no text
+/// In JSON `<` is possible in texts alone, where it may be written as an escape: then no text
 /// can end the element that holds the data.
 fn render(page: &PageData<'_>) -> Result<String> {
     let json = serde_json::to_string(page)?.replace('<', "\\u003c");
@@ -156,7 +201,7 @@ fn contract_rows(findings: &mut Findings, registry: &Registry<'_>) -> Vec<Contra
     rows
 }
 
-fn row_of(record: &Row, registry: &Registry<'_>) -> Option<ContractRow> {
+fn row_of(record: &DenialRow, registry: &Registry<'_>) -> Option<ContractRow> {
     let governed = registry.get(&record.system)?;
     let row = |entry: &str| match governed.contract.standing(entry, governed.edition) {
         Classification::Row(row) => Some((row, owner(&governed.system.writer(row, entry)))),
@@ -217,9 +262,10 @@ mod tests {
         let part = |at: usize| {
             let digits = hex[at * width..(at + 1) * width].repeat(2 / width);
             let part = f64::from(u8::from_str_radix(&digits, 16).unwrap()) / 255.0;
-            match part <= 0.040_45 {
-                true => part / 12.92,
-                false => ((part + 0.055) / 1.055).powf(2.4),
+            if part <= 0.040_45 {
+                part / 12.92
+            } else {
+                ((part + 0.055) / 1.055).powf(2.4)
             }
         };
         0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2)

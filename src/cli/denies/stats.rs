@@ -37,7 +37,7 @@ impl By {
     /// The group of a record; `(none)` where the record does not say.
     fn key<'e>(self, entry: &'e Entry<'_>) -> Cow<'e, str> {
         let key = match self {
-            Self::Rule => Cow::Borrowed(entry.rule.as_ref()),
+            Self::Rule => Cow::Borrowed(entry.code()),
             Self::Agent => Cow::Owned(entry.agent()),
             Self::System => Cow::Borrowed(entry.system.as_ref()),
             Self::Name => Cow::Borrowed(entry.name.as_ref()),
@@ -63,7 +63,7 @@ struct Group {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct Statistics {
     by: By,
     total: u64,
     /// Largest first; days in their order.
@@ -79,8 +79,8 @@ type Groups = HashMap<String, Group>;
 
 fn add(entry: &Entry<'_>, by: By, groups: &mut Groups) {
     let ts = entry.ts.as_ref();
-    let group = groups.entry(by.key(entry).into_owned());
-    let group = group.or_insert_with_key(|key| Group {
+    let key = by.key(entry).into_owned();
+    let group = groups.entry(key).or_insert_with_key(|key| Group {
         key: key.clone(),
         count: 0,
         first: ts.to_owned(),
@@ -97,13 +97,13 @@ fn add(entry: &Entry<'_>, by: By, groups: &mut Groups) {
 
 /// The `limit` largest groups; days and equal counts in the order of their keys.
 fn largest(groups: Groups, by: By, limit: Option<u32>) -> Vec<Group> {
-    let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_unstable_by(|a, b| (Reverse(a.count), &a.key).cmp(&(Reverse(b.count), &b.key)));
-    groups.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
+    let mut largest: Vec<Group> = groups.into_values().collect();
+    largest.sort_unstable_by(|a, b| (Reverse(a.count), &a.key).cmp(&(Reverse(b.count), &b.key)));
+    largest.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
     if by == By::Day {
-        groups.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        largest.sort_unstable_by(|a, b| a.key.cmp(&b.key));
     }
-    groups
+    largest
 }
 
 pub(super) fn run(args: &Args, query: Query, context: &CliContext<'_>) -> Result<Answer> {
@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args, query: Query, context: &CliContext<'_>) -> Result
     let read = super::each_record(&query, context, &mut |entry, _| {
         add(entry, by, &mut groups);
     })?;
-    let document = Document {
+    let document = Statistics {
         by,
         total: read.counts.of(query.decision),
         groups: largest(groups, by, query.limit),
@@ -121,17 +121,17 @@ pub(super) fn run(args: &Args, query: Query, context: &CliContext<'_>) -> Result
     context.show(&document)
 }
 
-impl Show for Document {
+impl Show for Statistics {
     fn text(&self, page: &mut Page<'_>) {
         if self.groups.is_empty() {
             return super::say_none(&self.query, &self.read, page);
         }
-        let about = match self.query.in_words() {
+        let about = match self.query.in_words(&page.local_time) {
             words if words.is_empty() => String::new(),
             words => format!(" ({words})"),
         };
-        let by = self.by.to_possible_value();
-        let by = by.as_ref().map_or("", PossibleValue::get_name);
+        let value = self.by.to_possible_value();
+        let by = value.as_ref().map_or("", PossibleValue::get_name);
         let title = format!("{}, by {by}{about}", self.query.decision.count(self.total));
         writeln!(page, "{}", page.paint.bold(&title));
         let groups = self.groups.iter();
@@ -149,9 +149,10 @@ impl Show for Document {
 /// A bar of at most 32 cells, to an eighth of one; empty for nothing alone.
 fn bar(count: u64, most: u64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths =
-        (u128::from(count) * 32 * 8 / u128::from(most.max(1))).max(u128::from(count.min(1)));
-    let eighths = usize::try_from(eighths).unwrap_or(256).min(256);
+    let share = u128::from(count) * 32 * 8 / u128::from(most.max(1));
+    let eighths = usize::try_from(share.max(count.min(1).into()))
+        .unwrap_or(256)
+        .min(256);
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 

@@ -8,14 +8,16 @@ use serde_json::Value;
 
 use super::{Finding, Level, Subject, disk};
 use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::disk::list;
 use crate::cli::install::{Place, Scope};
+use crate::cli::output::LocalTime;
+use crate::host::client_files::MANAGED_DIR;
 use crate::host::settings_json::{self, Wiring};
-use crate::log::append::Logs;
 use crate::project::roots::read_client_text;
 use crate::store::{OTHER_HOST, UNPROVED, modified};
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let (own, logs) = (Logs::of(&subject.place.project), disk::logs(subject));
+    let (own, logs) = (&subject.logs, disk::logs(subject));
     let beat = last_heartbeat(&own.events().path());
     let client = beat.as_ref().and_then(|beat| beat["client"].as_str());
     let mut findings = check_client_settings(subject.place);
@@ -29,27 +31,53 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// Which settings files Claude Code takes here, and what the managed one forbids.
 fn check_client_settings(place: &Place) -> Vec<Finding> {
-    let is_taken = |file: &PathBuf| match read_client_text(file) {
-        Ok(Some(text)) => Wiring::fault(&text).is_none(),
-        _ => false,
-    };
-    let managed = &place.managed_settings;
-    let files = [managed.clone()].into_iter().chain(place.client_settings());
-    let taken = files.filter(is_taken);
-    let taken: Vec<_> = taken.map(|file| format!("`{}`", file.display())).collect();
+    let managed = managed_files(&place.managed_settings);
+    let files = managed.iter().cloned().chain(place.client_settings());
+    let taken: Vec<_> = files
+        .filter(|file| is_taken(file))
+        .map(|file| format!("`{}`", file.display()))
+        .collect();
     let mut findings = Vec::new();
     if !taken.is_empty() {
         let what = format!("in force, the strongest first: {}", taken.join(", "));
         findings.push(Finding::info("settings-files", what));
     }
-    let text = read_client_text(managed).ok().flatten();
-    if settings_json::flag(&text.unwrap_or_default(), &["allowManagedHooksOnly"]) == Some(true) {
-        let managed = managed.display();
-        let what = format!("`{managed}` says `allowManagedHooksOnly`: no other hook runs");
+    // The strongest file that says anything about it decides.
+    let only_managed = managed.iter().find_map(|file| {
+        let text = read_client_text(file).ok().flatten()?;
+        Some((
+            file,
+            settings_json::flag(&text, &["allowManagedHooksOnly"])?,
+        ))
+    });
+    if let Some((file, true)) = only_managed {
+        let what = format!(
+            "`{}` says `allowManagedHooksOnly`: no other hook runs",
+            file.display()
+        );
         let fix = "have statewarden's entries put into that file";
         findings.push(Finding::error("managed-hooks-only", what, fix));
     }
     findings
+}
+
+fn is_taken(file: &Path) -> bool {
+    let text = read_client_text(file).ok().flatten();
+    text.is_some_and(|text| Wiring::fault(&text).is_none())
+}
+
+/// The managed settings and those in the directory beside them, the strongest first: each file
+/// overrides the ones before it by name.
+fn managed_files(first: &Path) -> Vec<PathBuf> {
+    let dir = first.with_file_name(MANAGED_DIR);
+    let names = list::readable(&dir).map(list::Entry::into_name);
+    let mut files: Vec<PathBuf> = names
+        .filter(|name| name.ends_with(".json") && !name.starts_with('.'))
+        .map(|name| dir.join(name))
+        .collect();
+    files.sort_unstable_by(|one, other| other.cmp(one));
+    files.push(first.to_owned());
+    files
 }
 
 /// A host that runs the hook, and of which nothing is judged.
@@ -57,23 +85,28 @@ fn check_other_host(note: &Path) -> Option<Finding> {
     let host = read_text(note).ok()??;
     let seen = modified(&fs::metadata(note).ok()?).format("%Y-%m-%d");
     let what = format!("{host} ran statewarden here on {seen}; it guards Claude Code alone");
-    let note = note.display();
-    let fix = format!("work on state files in Claude Code, then remove `{note}`");
+    let fix = format!(
+        "work on state files in Claude Code, then remove `{}`",
+        note.display()
+    );
     Some(Finding::warning("other-host", what, fix))
 }
 
 /// Records are short, so that many sessions' are in there.
 const TAIL: u64 = 16 << 20;
 
-/// The last heartbeat in a log. A log that cannot be read is told of elsewhere.
+/// The last heartbeat in a log. A log that cannot be read is reported elsewhere.
 fn last_heartbeat(log: &Path) -> Option<Value> {
     let mut last = None;
-    let is_beat = |record: &Value| record["decision"] == "heartbeat";
-    let mut take = |line: &str| {
-        let record = serde_json::from_str(line).ok();
-        last = record.filter(is_beat).or(last.take());
-    };
-    let _ = bounded_read::tail(log, TAIL, &mut take);
+    let _ = bounded_read::tail(log, TAIL, &mut |line| {
+        let record: Option<Value> = serde_json::from_str(line).ok();
+        if record
+            .as_ref()
+            .is_some_and(|it| it["decision"] == "heartbeat")
+        {
+            last = record;
+        }
+    });
     last
 }
 
@@ -89,7 +122,8 @@ fn check_heartbeat(beat: Option<&Value>, unproved: Option<&str>) -> Finding {
         );
     };
     let of = |key: &str| beat[key].as_str().unwrap_or("?");
-    let what = format!("last session start: {} ({})", of("ts"), of("reason"));
+    let ts = LocalTime::of_system().minute(of("ts"));
+    let what = format!("last session start: {ts} ({})", of("reason"));
     if let Some(client) = beat["client"].as_str() {
         return Finding::info("heartbeat", format!("{what}, Claude Code {client}"));
     }
@@ -113,7 +147,7 @@ struct Lack {
     what: &'static str,
 }
 
-/// The first that holds for a version is told.
+/// The first that holds for a version is reported.
 const LACKS: [Lack; 3] = [
     Lack {
         before: [2, 1, 139],

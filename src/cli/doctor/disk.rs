@@ -1,4 +1,4 @@
-//! The health of what lies on the disk: logs, locks, leftovers.
+//! The health of what is on the disk: logs, locks, leftovers.
 
 use std::fs::{self, Metadata};
 use std::io::{self, BufReader};
@@ -12,23 +12,26 @@ use super::{Finding, Subject};
 use crate::base::disk::bounded_read;
 use crate::base::text;
 use crate::cli::output;
-use crate::log::append::Logs;
+use crate::log::append::{LogFile, Logs};
+use crate::log::chain;
 use crate::log::read::{self, Lines};
 use crate::store::lock::is_held;
 use crate::store::modified;
 use crate::store::pid_lock::{self, Owner};
 use crate::store::replace::is_temp_name;
 
-/// A temporary file older than this belongs to nobody: writing one takes milliseconds.
+/// A temporary file older than this is left over: writing one takes milliseconds.
 const TEMP_AGE: TimeDelta = TimeDelta::seconds(60);
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let own = Logs::of(&subject.place.project);
+    let own = &subject.logs;
     let folder = own.own_folder();
     let mut findings = Vec::new();
     let logs = logs(subject);
     let max_bytes = subject.settings.settings.log_max_bytes;
     findings.extend(logs.iter().flat_map(|log| check_log(log, max_bytes)));
+    findings.extend(check_chain(own));
+    findings.extend(own.all().iter().filter_map(check_lines));
     for site in subject.sites {
         findings.extend(check_locks(site));
     }
@@ -45,12 +48,15 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
 
 /// The logs that are there, or may be.
 pub(super) fn logs(subject: &Subject<'_>) -> Vec<PathBuf> {
-    let own = Logs::of(&subject.place.project);
-    let names = names_in(own.own_folder()).into_iter();
-    let names = names.filter(|name| name.ends_with(".jsonl"));
-    let site_logs = subject.sites.iter().map(|site| Logs::devt(site).path());
-    let site_logs = site_logs.filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true));
-    let own_logs = names.map(|name| own.own_folder().join(name));
+    let own = &subject.logs;
+    let own_logs = names_in(own.own_folder())
+        .into_iter()
+        .filter(|name| name.ends_with(".jsonl"))
+        .map(|name| own.own_folder().join(name));
+    let sites = subject.sites.iter();
+    let site_logs = sites
+        .map(|site| Logs::devt(site).path())
+        .filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true));
     own_logs.chain(site_logs).collect()
 }
 
@@ -103,7 +109,7 @@ fn shape(log: &Path) -> io::Result<Shape> {
     Ok(shape)
 }
 
-/// A directory that logs lie in, or would.
+/// A directory that logs are in, or would be.
 fn check_folder(dir: &Path) -> Option<Finding> {
     let error = match fs::metadata(dir) {
         Ok(meta) if meta.is_dir() => writable(dir).err()?,
@@ -133,7 +139,7 @@ fn check_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
             writable(log).map(|()| (meta, shape))
         }
     };
-    let (meta, shape) = match read() {
+    let (meta, found) = match read() {
         Ok(read) => read,
         Err(e) => {
             let fix = "make it a file that you can read and write";
@@ -141,18 +147,18 @@ fn check_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
             return vec![Finding::error("log", what, fix)];
         }
     };
-    let records = text::count(shape.n_whole, "record", "records");
+    let records = text::count(found.n_whole, "record", "records");
     let what = format!("`{shown}`: {records}, {}", output::size(meta.len()));
     let mut findings = vec![Finding::info("log", what)];
-    if let Some(first) = shape.first_broken {
+    if let Some(first) = found.first_broken {
         let what = format!(
             "`{shown}` has {} not JSON, the first is line {first}",
-            text::count(shape.n_broken, "line that is", "lines that are")
+            text::count(found.n_broken, "line that is", "lines that are")
         );
         let fix = "readers skip them; take them out by hand if they matter";
         findings.push(Finding::warning("log-line", what, fix));
     }
-    if shape.is_torn {
+    if found.is_torn {
         let what = format!("`{shown}` ends in a torn line; the next record repairs it");
         findings.push(Finding::info("log-torn", what));
     }
@@ -168,6 +174,32 @@ fn check_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
         findings.push(Finding::warning("log-mode", what, fix));
     }
     findings
+}
+
+/// Whether a log holds what this program wrote into it; of the gate log the chain says it.
+fn check_lines(log: &LogFile) -> Option<Finding> {
+    if log.name == "gates.jsonl" {
+        return None;
+    }
+    let what = log.difference(u64::MAX).ok()?.to_sentence(log.name)?;
+    let fix =
+        "the next event of a session puts it back; `statewarden config accept` takes it as it is";
+    Some(Finding::warning("log-lines", what, fix))
+}
+
+/// A log that cannot be read is reported elsewhere.
+fn check_chain(own: &Logs) -> Option<Finding> {
+    let log = own.gates();
+    let chain = chain::verify(&log).ok()?;
+    let first = chain.faults.first()?;
+    let shown = log.path();
+    let faults = text::count(chain.faults.len(), "fault", "faults");
+    let what = format!(
+        "the chain of `{}` is broken, {faults}: {first}",
+        shown.display()
+    );
+    let fix = "`statewarden verify` says which gates are still proved";
+    Some(Finding::warning("gate-log", what, fix))
 }
 
 /// The mode of a file that others than its owner can open.
@@ -201,7 +233,7 @@ fn check_locks(site: &Path) -> Vec<Finding> {
 
 fn check_pid_lock(file: &Path) -> Finding {
     let shown = file.display();
-    // Elsewhere nobody can tell whether it lives.
+    // Elsewhere it is not known whether it lives.
     let is_held = if cfg!(unix) { "is" } else { "says it is" };
     match pid_lock::owner_of(file) {
         Ok(Owner::Alive(pid)) => {
@@ -226,10 +258,11 @@ fn check_pid_lock(file: &Path) -> Finding {
 }
 
 fn check_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
-    let is_old =
-        |path: &PathBuf| fs::metadata(path).is_ok_and(|meta| now - modified(&meta) > TEMP_AGE);
     let temps = names_in(dir).into_iter().filter(|name| is_temp(name));
-    let old: Vec<_> = temps.map(|name| dir.join(name)).filter(is_old).collect();
+    let old: Vec<_> = temps
+        .map(|name| dir.join(name))
+        .filter(|path| fs::metadata(path).is_ok_and(|meta| now - modified(&meta) > TEMP_AGE))
+        .collect();
     let first = old.first()?.display();
     let what = format!(
         "{} of ended processes in `{}`, such as `{first}`",
@@ -243,10 +276,9 @@ fn check_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
 /// Whether a name is of a temporary file of ours, or has the form of devt's
 /// (`NAME.tmp`) or of Agent Flow's (`NAME.tmp.PID`).
 fn is_temp(name: &str) -> bool {
-    let is_pid = |end: &str| {
-        end.strip_prefix('.')
-            .is_some_and(|pid| pid.parse::<u32>().is_ok())
+    let Some((_, end)) = name.rsplit_once(".tmp") else {
+        return is_temp_name(name);
     };
-    let end = name.rsplit_once(".tmp").map(|(_, end)| end);
-    is_temp_name(name) || end.is_some_and(|end| end.is_empty() || is_pid(end))
+    let pid = end.strip_prefix('.');
+    is_temp_name(name) || end.is_empty() || pid.is_some_and(|pid| pid.parse::<u32>().is_ok())
 }

@@ -69,7 +69,7 @@ fn run_within(wait: Duration, command: &mut Command, input: &str) -> io::Result<
 fn read(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        // What came before an error still tells something.
+        // What came before an error still says something.
         let _ = pipe.take(MAX_OUTPUT).read_to_end(&mut bytes);
     }
     String::from_utf8_lossy(&bytes).into_owned()

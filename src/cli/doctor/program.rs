@@ -1,6 +1,7 @@
 //! The wiring, and the program it leads to: is it there, is it this version,
 //! does it refuse what it must?
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,8 +9,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::process::{self, Answer};
-use super::{Finding, Level, Subject};
-use crate::base::path::is_in_package_cache;
+use super::{Finding, Level, MayRun, Subject};
+use crate::base::git::TrackedFiles;
+use crate::base::git_index::Tracked;
+use crate::base::path::{is_in_package_cache, passing_part};
 use crate::cli::install::{Place, Scope};
 use crate::contract::denial::Mode;
 use crate::host::settings_json::{self, Wiring};
@@ -26,48 +29,67 @@ pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let mut commands = Vec::new();
     let (mut everywhere, mut is_known) = (false, true);
     for scope in Scope::ALL {
-        let more = check_scope(place, scope, &mut findings);
-        is_known &= more.is_some();
-        let more = more.unwrap_or_default();
-        everywhere |= scope == Scope::User && !more.is_empty();
-        commands.extend(more);
+        match check_scope(place, scope, &mut findings) {
+            Some(wired) => {
+                everywhere |= scope == Scope::User && !wired.is_empty();
+                commands.extend(wired.into_iter().map(|command| Wired { command, scope }));
+            }
+            None => is_known = false,
+        }
     }
     let is_in_settings = !commands.is_empty();
     add_plugins(place, &mut findings, &mut commands);
-    commands.sort_unstable();
-    commands.dedup();
+    keep_one_each(&mut commands);
     match commands.len() {
         0 if !is_known => {}
-        0 => findings.push(Finding::error(
-            "not-wired",
-            "no settings file of this project runs statewarden, and no plugin that it enables",
-            match place.work_tree {
-                None => {
-                    "run `statewarden install`, unless Claude Code is started with `--plugin-dir`"
-                }
-                Some(_) => {
-                    "run `statewarden install --scope local`, which holds in every work tree"
-                }
-            },
-        )),
+        0 => findings.push(not_wired(place)),
         1 if everywhere || !is_in_settings => {}
         1 => findings.extend(subject.below.map(check_start_below)),
-        n => findings.push(Finding::warning(
-            "wired-twice",
-            format!("{n} different programs are wired; each event runs them all"),
-            match is_in_settings {
-                true => {
-                    "keep one: `statewarden uninstall` takes it out of the project's settings, \
-                         `--scope user` and `--scope local` out of the others"
-                }
-                false => "keep one plugin",
-            },
-        )),
+        n => findings.push(wired_twice(n, is_in_settings)),
     }
     for command in commands {
         findings.extend(check_command(&command, subject));
     }
     findings
+}
+
+/// A command that runs the hook.
+struct Wired {
+    command: String,
+    /// Whose settings say so. Those of a project can come with a clone.
+    scope: Scope,
+}
+
+/// One of those that run the same; a person's own settings go before a project's.
+fn keep_one_each(commands: &mut Vec<Wired>) {
+    commands.sort_by(|one, other| one.command.cmp(&other.command));
+    commands.dedup_by(|next, kept| {
+        let is_same = next.command == kept.command;
+        if is_same && next.scope == Scope::User {
+            kept.scope = Scope::User;
+        }
+        is_same
+    });
+}
+
+fn not_wired(place: &Place) -> Finding {
+    let what = "no settings file of this project runs statewarden, and no plugin that it enables";
+    let fix = match place.work_tree {
+        None => "run `statewarden install`, unless Claude Code is started with `--plugin-dir`",
+        Some(_) => "run `statewarden install --scope local`, which holds in every work tree",
+    };
+    Finding::error("not-wired", what, fix)
+}
+
+fn wired_twice(n: usize, is_in_settings: bool) -> Finding {
+    let what = format!("{n} different programs are wired; each event runs them all");
+    let fix = if is_in_settings {
+        "keep one: `statewarden uninstall` takes it out of the project's settings, \
+         `--scope user` and `--scope local` out of the others"
+    } else {
+        "keep one plugin"
+    };
+    Finding::warning("wired-twice", what, fix)
 }
 
 /// Claude Code looks for a project's settings in the directory it starts in alone.
@@ -77,7 +99,7 @@ fn check_start_below(dir: &str) -> Finding {
     Finding::new("starts-below", Level::Info, what, fix)
 }
 
-/// The commands that one settings file runs, with what it says; `None` where nobody can tell.
+/// The commands that one settings file runs, with what it says; `None` where that is not known.
 fn check_scope(place: &Place, scope: Scope, findings: &mut Vec<Finding>) -> Option<Vec<String>> {
     let path = match place.settings_here(scope) {
         Ok(path) => path,
@@ -88,12 +110,12 @@ fn check_scope(place: &Place, scope: Scope, findings: &mut Vec<Finding>) -> Opti
             return Some(Vec::new());
         }
     };
-    let describe = path.display();
+    let shown = path.display();
     let text = match read_client_text(&path) {
         Ok(Some(text)) => text,
         Ok(None) => return Some(Vec::new()),
         Err(e) => {
-            let what = format!("could not read `{describe}`: {e}");
+            let what = format!("could not read `{shown}`: {e}");
             let fix = "make it readable; whether it runs statewarden is not known";
             findings.push(Finding::error("settings-file", what, fix));
             return None;
@@ -101,17 +123,21 @@ fn check_scope(place: &Place, scope: Scope, findings: &mut Vec<Finding>) -> Opti
     };
     if let Some(fault) = Wiring::fault(&text) {
         let fix = "correct it; until then Claude Code ignores the whole file";
-        let what = format!("`{describe}`: {fault}");
+        let what = format!("`{shown}`: {fault}");
         findings.push(Finding::error("settings-file", what, fix));
     }
     let wiring = Wiring::read(&text).unwrap_or_default();
     if wiring.hooks_are_disabled {
-        let what = format!("`{describe}` says `disableAllHooks`: no hook runs");
+        let what = format!("`{shown}` says `disableAllHooks`: no hook runs");
         let fix = "take `disableAllHooks` out";
         findings.push(Finding::error("hooks-disabled", what, fix));
     }
     findings.extend(check_entries(&wiring, scope, &path));
     findings.extend(check_cache(&wiring, &path));
+    findings.extend(check_passing(&wiring, &path));
+    if scope == Scope::Local && !wiring.entries.is_empty() {
+        findings.extend(check_tracked(&path));
+    }
     let commands = wiring.entries.into_iter().map(|wired| wired.command);
     Some(commands.collect())
 }
@@ -129,6 +155,34 @@ fn check_cache(wiring: &Wiring, path: &Path) -> Option<Finding> {
     Some(Finding::warning("program-in-cache", what, fix))
 }
 
+/// Settings of one person's machine that everyone gets.
+fn check_tracked(path: &Path) -> Option<Finding> {
+    if TrackedFiles::default().find(path) != Tracked::Yes {
+        return None;
+    }
+    let shown = path.display();
+    let what = format!(
+        "git tracks `{shown}`: where the path of the program in it leads nowhere, every matched \
+         call of a colleague is denied"
+    );
+    let fix = format!("run `git rm --cached '{shown}'`, and commit that");
+    Some(Finding::warning("settings-tracked", what, fix))
+}
+
+/// A path that the next upgrade takes away.
+fn check_passing(wiring: &Wiring, path: &Path) -> Option<Finding> {
+    let mut commands = wiring.entries.iter().map(|entry| &entry.command);
+    let (command, part) = commands.find_map(|command| Some((command, passing_part(command)?)))?;
+    let what = format!(
+        "`{}` runs `{command}`: an upgrade of the program renames `{part}`, and then every matched \
+         call is denied",
+        path.display()
+    );
+    let fix =
+        "put a link to the program into a directory of your `PATH`, and run `statewarden install`";
+    Some(Finding::warning("program-versioned", what, fix))
+}
+
 fn check_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
     wiring.entries.first()?;
     let (scope, path) = (scope.as_str(), path.display());
@@ -143,8 +197,10 @@ fn check_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> 
         entries => {
             let mut events: Vec<_> = entries.iter().map(|entry| entry.event).collect();
             events.dedup();
-            let events = events.join(", ");
-            format!("`{path}` lacks entries of this version for {events}")
+            format!(
+                "`{path}` lacks entries of this version for {}",
+                events.join(", ")
+            )
         }
     };
     let fix = format!("run `statewarden install --scope {scope}`");
@@ -153,7 +209,7 @@ fn check_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> 
 
 /// Adds the plugins that run this program, where they are installed and the settings
 /// enable them.
-fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<String>) {
+fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<Wired>) {
     for plugin in place.plugins() {
         let Some(command) = plugin_command(&plugin) else {
             continue;
@@ -168,7 +224,9 @@ fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<St
             let fix = format!("update the older: `claude plugin update {id}`, or the program");
             findings.push(Finding::warning("version-differs", what, fix));
         }
-        commands.push(command);
+        // A person installed it, whatever enabled it here.
+        let scope = Scope::User;
+        commands.push(Wired { command, scope });
     }
 }
 
@@ -185,12 +243,21 @@ fn plugin_command(plugin: &Plugin) -> Option<String> {
 }
 
 /// Whether a wired command is there, is this version, and does its work.
-fn check_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
-    let path = command.replace(
-        "${CLAUDE_PROJECT_DIR}",
-        &subject.place.project.to_string_lossy(),
-    );
+fn check_command(wired: &Wired, subject: &Subject<'_>) -> Vec<Finding> {
+    let project = &subject.place.project;
+    let path = wired
+        .command
+        .replace("${CLAUDE_PROJECT_DIR}", &project.to_string_lossy());
     let again = "run `statewarden install` with the program you want";
+    if !may_run(&path, wired.scope, subject) {
+        let scope = wired.scope.as_str();
+        let what = format!(
+            "`{path}`, wired in scope {scope}, is not this program, and was not run: settings \
+             of a project can be a stranger's"
+        );
+        let fix = "if you know it: `statewarden doctor --run`; else run `statewarden install`";
+        return vec![Finding::warning("program-not-run", what, fix)];
+    }
     let answer = match process::run(Command::new(&path).arg("--version"), "") {
         Ok(answer) => answer,
         Err(e) => {
@@ -218,6 +285,15 @@ fn check_command(command: &str, subject: &Subject<'_>) -> Vec<Finding> {
     }
     findings.push(live_test(&path, subject));
     findings
+}
+
+/// What is not there can be asked for.
+fn may_run(path: &str, scope: Scope, subject: &Subject<'_>) -> bool {
+    let Ok(wired) = fs::canonicalize(subject.place.project.join(path)) else {
+        return true;
+    };
+    let is_this = fs::canonicalize(&subject.place.program).is_ok_and(|program| program == wired);
+    is_this || scope == Scope::User || subject.may_run == MayRun::All
 }
 
 /// Sends one event that must be denied and one that must not through a wired
@@ -278,12 +354,14 @@ fn is_denial(answer: &Answer) -> bool {
 
 fn describe(answer: &Answer) -> String {
     let text = format!("{} {}", answer.stdout.trim(), answer.stderr.trim());
-    let text: String = text.trim().chars().take(200).collect();
-    let code = answer.code.map(|code| format!("exit {code}"));
-    let code = code.as_deref().unwrap_or("a signal");
-    match &*text {
-        "" => format!("{code}, no output"),
-        text => format!("{code}, `{text}`"),
+    let short: String = text.trim().chars().take(200).collect();
+    let end = match answer.code {
+        Some(code) => format!("exit {code}"),
+        None => "a signal".to_owned(),
+    };
+    match &*short {
+        "" => format!("{end}, no output"),
+        text => format!("{end}, `{text}`"),
     }
 }
 
@@ -302,7 +380,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// Asks about a write to the state directory. The person's own settings
+    /// Asks about a write to the state directory. The person's own settings and memories
     /// stay out of it; the home stays, where the plugin's script finds the program.
     fn write(&self, path: &str, name: &str) -> io::Result<Answer> {
         let file = self.0.join(".devt/state").join(name);
@@ -323,13 +401,14 @@ impl Sandbox {
             .env_remove("FEATURE_DIR");
         command.env("CLAUDE_PROJECT_DIR", &self.0);
         command.env("XDG_CONFIG_HOME", self.0.join("home"));
+        command.env("XDG_STATE_HOME", self.0.join("home"));
         process::run(&mut command, &format!("{event}\n"))
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // A leftover in the temporary directory harms nobody.
+        // A leftover in the temporary directory does no harm.
         let _ = replace::remove_own_tree(&self.0);
     }
 }

@@ -1,6 +1,9 @@
 #![allow(clippy::disallowed_methods)]
 
 #[cfg(unix)]
+mod programs;
+
+#[cfg(unix)]
 use std::fs;
 #[cfg(unix)]
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,19 +15,30 @@ use super::*;
 use crate::cli::install::tests::{Temp, in_scope};
 #[cfg(unix)]
 use crate::cli::install::{self, Scope};
+use crate::recorder::health::Health;
 
 /// What `doctor` says about a project, one `id:level` a finding.
 pub(super) fn findings(temp: &Temp) -> Vec<Finding> {
-    let place = temp.place();
+    findings_by(&temp.place(), temp, MayRun::Known)
+}
+
+fn findings_by(place: &Place, temp: &Temp, may_run: MayRun) -> Vec<Finding> {
     let runs = [place.project.join(".devt/state/workflow.yaml")];
     let sites = [".devt/state", ".claude"].map(|site| place.project.join(site));
     let subject = Subject {
-        place: &place,
+        place,
         below: None,
         settings: &Resolved::default(),
         switched_off: &[],
         sites: &sites,
         runs: &runs,
+        unreadable: &[],
+        guarded: Guarded::Off,
+        logs: Logs::of(&place.project, None),
+        recorder: Health::default(),
+        may_run,
+        strict: None,
+        n_surplus_contracts: 0,
         temp: temp.0.clone(),
         now: Utc::now(),
     };
@@ -269,7 +283,11 @@ fn a_program_in_a_package_cache_is_seen() {
     let bin = temp.0.join("bin");
     let moved = wired.replace(bin.to_str().unwrap(), cached.to_str().unwrap());
     fs::write(&settings, moved).unwrap();
-    check(&temp, &[("program-in-cache", Level::Warning)]);
+    let found = [
+        ("program-in-cache", Level::Warning),
+        ("program-not-run", Level::Warning),
+    ];
+    check(&temp, &found);
 }
 
 #[cfg(unix)]
@@ -335,7 +353,7 @@ fn logs_locks_and_leftovers_are_examined() {
         temp.write("project/.claude/statewarden/unproved", unproved);
         let is_beat = |finding: &Finding| finding.id == "heartbeat";
         let heartbeat = findings(&temp).into_iter().find(is_beat).unwrap();
-        let what = "last session start: 2026-01-02T03:04:05.678Z (0.1.0)";
+        let what = "last session start: 2026-01-02 03:04 (0.1.0)";
         assert_eq!(heartbeat.what, format!("{what}{end}"));
     }
     temp.write(log, &"x".repeat(2_047));

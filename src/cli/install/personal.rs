@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::base::disk::bounded_read::read_text;
+use crate::base::git::WorkTree;
 use crate::store::replace;
 
 /// Whether denials are real.
@@ -55,29 +56,28 @@ pub(super) fn set_mode(
     Ok(())
 }
 
-/// The top of the work tree that a directory is in, and git's own directory of it.
-pub(super) fn repository(project: &Path) -> Option<(&Path, PathBuf)> {
-    let top = project.ancestors().find(|dir| dir.join(".git").exists())?;
-    let git = top.join(".git");
-    if git.is_dir() {
-        return Some((top, git));
-    }
-    let text = read_text(&git).ok()??;
-    let git = top.join(text.strip_prefix("gitdir:")?.trim());
-    git.is_dir().then_some((top, git))
+/// Git reads one such file for all work trees of a repository.
+fn exclude_file(tree: &WorkTree) -> PathBuf {
+    tree.common_dir().join("info/exclude")
 }
 
 /// The lines for git, below a comment by which they are known again.
 fn lines(top: &Path, project: &Path) -> String {
     let below = project.strip_prefix(top).unwrap_or(Path::new(""));
-    let path = |name: &str| {
-        format!(
-            "/{}\n",
-            below.join(name).to_string_lossy().replace('\\', "/")
-        )
-    };
-    let files = [".claude/settings.local.json", SETTINGS].map(path);
+    let files = [".claude/settings.local.json", SETTINGS].map(|name| {
+        let path = below.join(name);
+        format!("/{}\n", path.to_string_lossy().replace('\\', "/"))
+    });
     format!("# written by `statewarden install`\n{}", files.concat())
+}
+
+/// Whether rules for git are about the personal files.
+fn speaks_of_them(rules: &str) -> bool {
+    let ends = [".claude", "settings.local.json", ".local.json"];
+    let mut names = rules
+        .lines()
+        .map(|line| line.trim().trim_end_matches(['/', '*']));
+    names.any(|name| ends.iter().any(|end| name.ends_with(end)))
 }
 
 /// Has git leave the personal files alone, unless a `.gitignore` speaks of them.
@@ -86,26 +86,19 @@ pub(super) fn keep_out_of_commits(
     dry_run: bool,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let Some((top, git)) = repository(project) else {
+    let Some(tree) = WorkTree::around(project) else {
         return Ok(());
     };
-    let speaks_of_them = |text: String| {
-        let ends = [".claude", "settings.local.json", ".local.json"];
-        let mut rules = text
-            .lines()
-            .map(|line| line.trim().trim_end_matches(['/', '*']));
-        rules.any(|rule| ends.iter().any(|end| rule.ends_with(end)))
-    };
-    let exclude = git.join("info/exclude");
+    let exclude = exclude_file(&tree);
     let rules = [
         &exclude,
-        &top.join(".gitignore"),
+        &tree.root.join(".gitignore"),
         &project.join(".gitignore"),
     ];
     if rules
         .into_iter()
         .filter_map(|file| read_text(file).ok().flatten())
-        .any(speaks_of_them)
+        .any(|text| speaks_of_them(&text))
     {
         return Ok(());
     }
@@ -120,8 +113,8 @@ pub(super) fn keep_out_of_commits(
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    text += &lines(top, project);
-    replace::make_dir(&git.join("info"))
+    text += &lines(&tree.root, project);
+    replace::make_dir(exclude.parent().unwrap_or(&tree.git_dir))
         .and_then(|()| replace::replace(&exclude, text.as_bytes()))
         .with_context(|| format!("could not write `{name}`"))?;
     Ok(writeln!(out, "kept out of commits by `{name}`")?)
@@ -133,19 +126,18 @@ pub(super) fn remove(project: &Path) -> Result<()> {
     if matches!(read_text(&trial), Ok(Some(text)) if text == WARN) {
         replace::remove(&trial)?;
     }
-    let Some((top, git)) = repository(project) else {
+    let Some(tree) = WorkTree::around(project) else {
         return Ok(());
     };
-    let exclude = git.join("info/exclude");
+    let exclude = exclude_file(&tree);
     let text = read_text(&exclude)?.unwrap_or_default();
-    match text.replacen(&lines(top, project), "", 1) {
-        same if same == text => {}
+    let rest = text.replacen(&lines(&tree.root, project), "", 1);
+    if rest.is_empty() && !text.is_empty() {
         // It was not there before.
-        none if none.is_empty() => {
-            replace::remove(&exclude)?;
-            replace::remove_if_empty(&git.join("info"));
-        }
-        rest => replace::replace(&exclude, rest.as_bytes())?,
+        replace::remove(&exclude)?;
+        exclude.parent().map(replace::remove_if_empty);
+    } else if rest != text {
+        replace::replace(&exclude, rest.as_bytes())?;
     }
     Ok(())
 }

@@ -55,10 +55,11 @@ impl Restore {
 impl SettingsFile {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
-        let path = match is_link {
-            true => fs::canonicalize(path)
-                .with_context(|| format!("`{}` is a link that leads nowhere", path.display()))?,
-            false => path.to_owned(),
+        let path = if is_link {
+            fs::canonicalize(path)
+                .with_context(|| format!("`{}` is a link that leads nowhere", path.display()))?
+        } else {
+            path.to_owned()
         };
         let text = read_text(&path)
             .with_context(|| format!("could not read `{}`; nothing was changed", path.display()))?;
@@ -79,7 +80,7 @@ impl SettingsFile {
     }
 
     /// Finishes what an `install` or `uninstall` that was killed has begun: a copy
-    /// of somebody's settings is not left lying about.
+    /// of somebody's settings is not left behind.
     pub(super) fn drop_leftovers(&self) {
         if let (Some(dir), Some(name)) = (self.path.parent(), self.path.file_name()) {
             replace::drop_leftovers(dir, &name.to_string_lossy());
@@ -110,15 +111,17 @@ impl SettingsFile {
     }
 
     /// Keeps the file as it is before the first change. A file that holds all
-    /// our entries is nobody's original: they alone change in it.
+    /// our entries is no original: they alone change in it.
     pub(super) fn back_up(&self) -> Result<Option<PathBuf>> {
         let Some(text) = &self.text else {
             return Ok(None);
         };
         let ours = Wiring::read(text)?.entries;
-        let is_wired = |event: &str| ours.iter().any(|wired| wired.event == event);
         let mut kept = self.backups().peekable();
-        if ENTRIES.iter().all(|entry| is_wired(entry.event))
+        let is_wired = ENTRIES
+            .iter()
+            .all(|entry| ours.iter().any(|wired| wired.event == entry.event));
+        if is_wired
             || (!ours.is_empty() && kept.peek().is_some())
             || kept.any(|backup| read_text(&backup).is_ok_and(|kept| kept.as_ref() == Some(text)))
         {
@@ -133,7 +136,7 @@ impl SettingsFile {
         Ok(Some(free))
     }
 
-    /// Removes the backups that say no more than the text that now stands here.
+    /// Removes the backups that say no more than the text that is here now.
     pub(super) fn drop_backups(&self, text: &str) -> Result<()> {
         for backup in self.backups().collect::<Vec<_>>() {
             let old = read_text(&backup).ok().flatten();

@@ -3,9 +3,12 @@
 mod other_tools;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::uninstall::commands;
 use super::*;
+use crate::host::settings_json::Wiring;
 
 /// A directory that goes with the test.
 pub(crate) struct Temp(pub(crate) PathBuf);
@@ -143,7 +146,7 @@ fn uninstalling_takes_out_exactly_what_installing_put_in() {
                 fs::write(path, text).unwrap();
             }
             let before = temp.tree();
-            assert!(run(wire, scope, &temp).contains("wired 11 entries"));
+            assert!(run(wire, scope, &temp).contains("wired 12 entries"));
             let installed = temp.tree();
             assert!(run(wire, scope, &temp).contains("already wired"));
             assert_eq!(temp.tree(), installed, "idempotent: {text:?} {scope:?}");
@@ -182,7 +185,7 @@ fn a_changed_file_keeps_the_change_and_the_first_backup() {
             .replace("/bin/", "/old/"),
     )
     .unwrap();
-    assert!(run(wire, Scope::Project, &temp).contains("wired 11 entries"));
+    assert!(run(wire, Scope::Project, &temp).contains("wired 12 entries"));
     assert_eq!(backups(&temp), 1, "a newer path is no new original");
     temp.write("project/.claude/statewarden/denies.jsonl", "{}\n");
     let said = run(unwire, Scope::Project, &temp);

@@ -9,13 +9,14 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::tally::{DeniedCall, Example, Place, Report, Then};
+use super::tally::{DeniedCall, Example, FirstUse, Then, TranscriptReport};
 use crate::base::actor::{Actor, UNKNOWN_AGENT};
 use crate::base::disk::bounded_read::{self, read_text};
 use crate::base::disk::cache::DirCache;
 use crate::base::env::Env;
 use crate::base::path;
 use crate::base::target::{Act, Target, Text};
+use crate::base::text::truncate;
 use crate::cli::CliContext;
 use crate::contract::denial::Denial;
 use crate::formats::json;
@@ -23,15 +24,20 @@ use crate::formats::surrogates;
 use crate::guard::claims::{self, Claim};
 use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Decision};
+use crate::guard::excerpt::Excerpts;
+use crate::guard::judge::leave_own_tools_alone;
 use crate::guard::targets;
 use crate::host::event::{Event, Tool};
 use crate::host::transcript::{self, Block, Input, Line, Parsed};
 use crate::log::read::Lines;
-use crate::log::redact;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::settings::model::Settings;
 use crate::shell::Scene;
 use crate::systems::declared::DeclaredSystem;
+
+/// The most characters of a path in an example.
+const MAX_EXAMPLE: usize = 200;
 
 /// What every file is read with.
 pub(super) struct Surroundings {
@@ -59,7 +65,7 @@ impl Surroundings {
 }
 
 /// Reads one transcript. Lines that are no JSON are counted, not errors.
-pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
+pub(super) fn read(file: &Path, around: &Surroundings) -> Result<TranscriptReport> {
     let cwd = first_cwd(file)?.unwrap_or_else(|| around.cwd.clone());
     let project = Project::discover(around.given_project.as_deref(), &around.env, &cwd);
     let rules = project.settings(&around.env);
@@ -70,12 +76,13 @@ pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
         around,
         main: project.main.dir.clone(),
         registry: &registry,
+        settings: &rules.settings,
         projects: HashMap::from([(cwd.clone(), project)]),
         cwd,
         beside: agent_beside(file),
         in_sites: HashMap::new(),
         waiting: HashMap::new(),
-        report: Report::default(),
+        report: TranscriptReport::default(),
     };
     let mut n_lines = 0;
     each_line(file, &mut |number, line| {
@@ -89,7 +96,10 @@ pub(super) fn read(file: &Path, around: &Surroundings) -> Result<Report> {
 }
 
 /// Hands the lines to `take` until it has enough; what is no UTF-8 comes out empty.
-fn each_line(file: &Path, take: &mut dyn FnMut(u64, &str) -> bool) -> Result<()> {
+pub(in crate::cli) fn each_line(
+    file: &Path,
+    take: &mut dyn FnMut(u64, &str) -> bool,
+) -> Result<()> {
     let (open, _) =
         bounded_read::open(file).with_context(|| format!("could not open `{}`", file.display()))?;
     let mut lines = Lines::long(BufReader::with_capacity(1 << 20, open));
@@ -122,9 +132,10 @@ struct Reader<'r> {
     /// The main checkout of the session's project.
     main: String,
     registry: &'r Registry<'r>,
+    settings: &'r Settings,
     /// The session's directories and the roots that govern each.
     projects: HashMap<String, Project>,
-    /// The last directory a line told.
+    /// The last directory that a line gave.
     cwd: String,
     /// The agent's type in the file beside the transcript, if there is one.
     beside: Option<String>,
@@ -132,7 +143,7 @@ struct Reader<'r> {
     in_sites: HashMap<String, bool>,
     /// Denied calls whose result is still to come, by id: a place in the report.
     waiting: HashMap<String, usize>,
-    report: Report,
+    report: TranscriptReport,
 }
 
 impl Reader<'_> {
@@ -157,7 +168,7 @@ impl Reader<'_> {
             let Some(at) = self.waiting.remove(id) else {
                 continue;
             };
-            let Report { denied, used, .. } = &mut self.report;
+            let TranscriptReport { denied, used, .. } = &mut self.report;
             let call = &mut denied[at];
             call.then = Then::Refused;
             for denial in &call.denials {
@@ -232,7 +243,7 @@ impl Reader<'_> {
             return *known;
         }
         let target = Target::literal(path.to_owned(), Act::Write);
-        // What cannot be told is looked at closer.
+        // Where the disk does not say, the path may be in a site.
         let found = claims::of(&[target], project, self.registry).map_or(true, |c| !c.is_empty());
         self.in_sites.insert(path.to_owned(), found);
         found
@@ -247,8 +258,8 @@ impl Reader<'_> {
     fn note_words(&mut self, call: &Made<'_, '_>, changed: &[Target]) {
         for word in words(call.input.command.as_str()) {
             let path = absolute(word, &self.cwd, &self.around.env);
-            let changes = |target: &Target| path::collapse(&target.path) == path;
-            if !changed.iter().any(changes) && self.is_in_site(&path) {
+            let mut paths = changed.iter().map(|target| path::collapse(&target.path));
+            if !paths.any(|changed| changed == path) && self.is_in_site(&path) {
                 self.note_use(call, &path);
             }
         }
@@ -288,12 +299,38 @@ impl Reader<'_> {
             }
             Decision::Deny(denials) => {
                 let denials: Vec<Denial> = denials.into_iter().filter(wanted).collect();
-                self.note_denied(denials, &event.actor(), call);
+                let what = self.excerpt(&event);
+                self.note_denied(denials, &event.actor(), call, what);
             }
         }
     }
 
-    fn note_denied(&mut self, denials: Vec<Denial>, actor: &Actor, call: &Made<'_, '_>) {
+    /// The file or the command, for an example.
+    fn excerpt(&self, event: &Event<'_>) -> String {
+        let input = &event.input;
+        let paths = [&input.file_path, &input.notebook_path];
+        let command = self.projects.get(&self.cwd).and_then(|project| {
+            let excerpts = Excerpts {
+                project,
+                registry: self.registry,
+                cwd: &self.cwd,
+                home: self.around.env.home.as_deref(),
+            };
+            excerpts.of_call(event)
+        });
+        command.unwrap_or_else(|| {
+            let file = paths.into_iter().find_map(|path| path.get());
+            truncate(file.unwrap_or_default(), MAX_EXAMPLE)
+        })
+    }
+
+    fn note_denied(
+        &mut self,
+        denials: Vec<Denial>,
+        actor: &Actor,
+        call: &Made<'_, '_>,
+        what: String,
+    ) {
         let id = call.block.id.as_str().to_owned();
         if denials.is_empty() {
             return;
@@ -307,7 +344,7 @@ impl Reader<'_> {
             example: Example {
                 at: call.place(self.file),
                 agent: actor.as_str().to_owned(),
-                what: call.what(),
+                what,
             },
             then: Then::Ran,
             denials,
@@ -327,8 +364,10 @@ impl Reader<'_> {
             env: &env,
             disk: &DirCache::default(),
         };
-        let targets = targets::of(event, &scene).ok()?.targets;
-        let claims = claims::of(&targets, project, self.registry).ok()?;
+        let found = targets::of(event, &scene).ok()?;
+        let targets = found.targets;
+        let mut claimed = claims::of(&targets, project, self.registry).ok()?;
+        leave_own_tools_alone(&mut claimed, event, self.settings);
         let call = Call {
             actor: &event.actor(),
             channel: Channel::of(event.tool()),
@@ -345,8 +384,8 @@ impl Reader<'_> {
             let present = None;
             Ok(after.map(|after| Content { after, present }))
         };
-        let decision = decision::decide(&claims, &call, &content).ok()?;
-        Some((targets, decision))
+        let decided = decision::decide(&claimed, &call, &content).ok()?;
+        Some((targets, decided))
     }
 }
 
@@ -369,12 +408,12 @@ fn named<'i>(tool: &str, input: &'i Input<'_>) -> Option<(Use, Option<&'i str>)>
         (Tool::NotebookEdit, _) => (Use::Edits, &input.notebook_path),
         (Tool::Other, "Read") => (Use::Reads, &input.file_path),
         (Tool::Other, "Grep") => (Use::Reads, &input.path),
-        (Tool::Agent | Tool::Handback | Tool::Other, _) => return None,
+        (Tool::Skill | Tool::Agent | Tool::Handback | Tool::Other, _) => return None,
     };
     Some((use_of_it, Some(file.as_str())))
 }
 
-/// A call as its line tells it.
+/// A call as its line records it.
 struct Made<'c, 'l> {
     line: &'c Line<'l>,
     number: u64,
@@ -383,32 +422,17 @@ struct Made<'c, 'l> {
 }
 
 impl Made<'_, '_> {
-    fn place(&self, file: &Path) -> Place {
-        Place {
+    fn place(&self, file: &Path) -> FirstUse {
+        FirstUse {
             file: file.to_string_lossy().into_owned(),
             line: self.number,
             timestamp: self.line.timestamp.as_str().to_owned(),
             tool: self.block.name.as_str().to_owned(),
         }
     }
-
-    /// The file or the command, for an example.
-    fn what(&self) -> String {
-        let input = &self.input;
-        let text = [
-            &input.file_path,
-            &input.notebook_path,
-            &input.command,
-            &input.path,
-        ]
-        .into_iter()
-        .map(|text| text.as_str())
-        .find(|text| !text.is_empty());
-        redact::excerpt(text.unwrap_or_default())
-    }
 }
 
-/// A call as the hook would be told of it.
+/// A call as the hook would get it.
 #[derive(Serialize)]
 struct Wire<'c> {
     session_id: &'c str,
@@ -422,8 +446,13 @@ struct Wire<'c> {
 
 /// The words of a command that look like paths.
 fn words(command: &str) -> impl Iterator<Item = &str> {
-    let between = |c: char| c.is_whitespace() || "\"'`;|&<>()=,".contains(c);
-    command.split(between).filter(|word| word.contains('/'))
+    command
+        .split(is_between_words)
+        .filter(|word| word.contains('/'))
+}
+
+fn is_between_words(c: char) -> bool {
+    c.is_whitespace() || "\"'`;|&<>()=,".contains(c)
 }
 
 fn absolute(written: &str, cwd: &str, env: &Env) -> String {

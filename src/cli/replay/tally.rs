@@ -10,9 +10,9 @@ use crate::contract::denial::{Denial, DenyCode};
 /// Examples kept for each row.
 const EXAMPLES: usize = 3;
 
-/// What one file told.
+/// What was found in one file.
 #[derive(Default)]
-pub(super) struct Report {
+pub(super) struct TranscriptReport {
     /// Whether any line is the client's, or there is none.
     pub(super) is_transcript: bool,
     pub(super) calls: u64,
@@ -20,7 +20,7 @@ pub(super) struct Report {
     pub(super) unreadable_lines: u64,
     pub(super) denied: Vec<DeniedCall>,
     /// The last reading or editing of each path in a site, by session and path.
-    pub(super) used: HashMap<(String, String), Place>,
+    pub(super) used: HashMap<(String, String), FirstUse>,
 }
 
 /// One call that would be denied.
@@ -41,19 +41,30 @@ pub(super) enum Then {
 
 /// A place in a transcript.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Place {
+pub(super) struct FirstUse {
     pub(super) file: String,
     pub(super) line: u64,
     pub(super) timestamp: String,
     pub(super) tool: String,
 }
 
+impl FirstUse {
+    /// Whether it was later; within one millisecond, further down in the same file.
+    fn is_after(&self, other: &Self) -> bool {
+        match self.timestamp.cmp(&other.timestamp) {
+            Ordering::Greater => true,
+            Ordering::Equal => self.file == other.file && self.line > other.line,
+            Ordering::Less => false,
+        }
+    }
+}
+
 /// The JSON document.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Document {
+pub(super) struct ReplayTally {
     pub(super) files: usize,
     pub(super) calls: u64,
-    pub(super) refused: Vec<Row>,
+    pub(super) refused: Vec<TallyRow>,
     /// Calls that would be denied; `refused` counts their denials.
     pub(super) refused_calls: u64,
     /// How many of these a hook refused at the time.
@@ -64,7 +75,7 @@ pub(super) struct Document {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct TallyRow {
     pub(super) code: DenyCode,
     /// The same, as logs call it.
     pub(super) rule: DenyCode,
@@ -80,7 +91,7 @@ pub(super) struct Row {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Example {
     #[serde(flatten)]
-    pub(super) at: Place,
+    pub(super) at: FirstUse,
     pub(super) agent: String,
     /// The path or the command, as the call wrote it.
     pub(super) what: String,
@@ -107,7 +118,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    fn of(at: &Place) -> Self {
+    fn of(at: &FirstUse) -> Self {
         Self {
             place: format!("{}:{}", at.file, at.line),
             tool: at.tool.clone(),
@@ -116,10 +127,10 @@ impl Moment {
     }
 }
 
-impl Document {
-    pub(super) fn of(reports: Vec<Report>) -> Self {
+impl ReplayTally {
+    pub(super) fn of(reports: Vec<TranscriptReport>) -> Self {
         let mut document = Self::default();
-        let mut used: HashMap<(String, String), Place> = HashMap::new();
+        let mut used: HashMap<(String, String), FirstUse> = HashMap::new();
         let mut denied = Vec::new();
         let mut copies = HashSet::new();
         for report in reports {
@@ -128,8 +139,8 @@ impl Document {
             document.warned += report.warned;
             document.unreadable_lines += report.unreadable_lines;
             for (key, at) in report.used {
-                let later = |known: &Place| known.timestamp < at.timestamp;
-                if used.get(&key).is_none_or(later) {
+                let known = used.get(&key);
+                if known.is_none_or(|known| known.timestamp < at.timestamp) {
                     used.insert(key, at);
                 }
             }
@@ -151,14 +162,14 @@ impl Document {
 }
 
 /// The denials by rule, system and name, most frequent first.
-fn rows(denied: &[DeniedCall]) -> Vec<Row> {
+fn rows(denied: &[DeniedCall]) -> Vec<TallyRow> {
     let mut places: HashMap<(&str, &str, &str), usize> = HashMap::new();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<TallyRow> = Vec::new();
     for call in denied {
         for denial in &call.denials {
             let key = (denial.code.as_str(), &*denial.system, &*denial.entry);
             let at = *places.entry(key).or_insert_with(|| {
-                rows.push(Row {
+                rows.push(TallyRow {
                     code: denial.code,
                     rule: denial.code,
                     system: denial.system.clone(),
@@ -182,18 +193,14 @@ fn rows(denied: &[DeniedCall]) -> Vec<Row> {
 
 /// Names that a call used after one that would be denied today and ran then,
 /// each path once.
-fn candidates(denied: &[DeniedCall], used: &HashMap<(String, String), Place>) -> Vec<Candidate> {
+fn candidates(denied: &[DeniedCall], used: &HashMap<(String, String), FirstUse>) -> Vec<Candidate> {
     let (mut seen, mut candidates) = (HashSet::new(), Vec::new());
     for call in denied.iter().filter(|call| call.then == Then::Ran) {
         let at = &call.example.at;
         for denial in call.denials.iter().filter(|it| it.code.is_about_names()) {
             let key = (call.session.clone(), denial.path.clone());
-            let is_later = |used: &&Place| match used.timestamp.cmp(&at.timestamp) {
-                Ordering::Greater => true,
-                Ordering::Equal => used.file == at.file && used.line > at.line,
-                Ordering::Less => false,
-            };
-            if let Some(used) = used.get(&key).filter(is_later)
+            if let Some(used) = used.get(&key)
+                && used.is_after(at)
                 && seen.insert((&denial.system, &denial.path))
             {
                 candidates.push(Candidate {

@@ -1,8 +1,9 @@
 //! `restore PATH --at ID`: what a file held before a change, or after it.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use serde::Serialize;
 
+use super::refuse_other_repository;
 use crate::base::path;
 use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
@@ -10,10 +11,10 @@ use crate::guard::claims;
 use crate::recorder::changes::{self, ChangeRecord};
 use crate::recorder::contents::Contents;
 use crate::recorder::entry::{BlobId, Kind, State};
-use crate::recorder::undo::{Refused, Undo};
+use crate::recorder::undo::{Place, Refused};
 use crate::store::lock::IN_COMMAND;
 
-/// Which content of a change is meant.
+/// A content of a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Before,
@@ -21,12 +22,12 @@ pub(super) enum Side {
 }
 
 #[derive(Serialize)]
-struct Document {
+struct RestoredContent {
     ok: bool,
     path: String,
     /// The id of the content that the file has now.
     content: BlobId,
-    /// Where the content lies that was replaced.
+    /// Where the content is that was replaced.
     replaced_to: Option<String>,
     #[serde(skip)]
     point: String,
@@ -37,20 +38,53 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
     let recorder = context.recorder_dir();
     let record = find(&path, id, &recorder)?;
     let contents = Contents::of(&recorder);
-    let (blob, when) = match side {
+    let (kept, when) = match side {
         Side::Before => (record.before, "before"),
         Side::After => (record.after, "after"),
     };
     let blob =
-        blob.with_context(|| format!("`{path}` held nothing that is kept {when} change {id}"))?;
+        kept.with_context(|| format!("`{path}` held nothing that is kept {when} change {id}"))?;
     let site = claims::site_of(&path, &context.project, &context.registry)
         .with_context(|| format!("`{path}` is in no state directory"))?;
     let dir = site.dir();
+    refuse_other_repository(&dir, context)?;
     let found = std::fs::symlink_metadata(&path)
         .ok()
         .map(|meta| State::of(&meta));
+    let former = file_with(blob, found.as_ref(), context);
+    let place = Place {
+        archive: site.ring(&context.project, context.rules.settings.archive_runs),
+        session: "restore",
+        now: context.now,
+        wait: IN_COMMAND,
+        site: &site,
+    };
+    let name = path::relative(&path, &dir).unwrap_or_default();
+    let entry = (name, std::path::Path::new(&path));
+    let bytes = contents.get(blob);
+    let put_back =
+        place.locked(|locked| place.put_back(locked, entry, &former, found.as_ref(), bytes));
+    let replaced = put_back.map_err(|refused| match refused {
+        Refused::NotKept => {
+            anyhow!("the content of `{path}` {when} change {id} is no longer kept")
+        }
+        Refused::Later | Refused::Superseded => anyhow!("`{path}` was changed just now; try again"),
+        Refused::Failed(error) => Error::new(error).context(format!("could not restore `{path}`")),
+    })?;
+    let document = RestoredContent {
+        ok: true,
+        path,
+        content: blob,
+        replaced_to: replaced.map(|replaced| path::from_os(&replaced)),
+        point: format!("{when} change {}", record.id),
+    };
+    context.show(&document)
+}
+
+/// A file with a former content, and with the mode of the one that is there.
+fn file_with(blob: BlobId, found: Option<&State>, context: &CliContext<'_>) -> State {
     let mtime = context.now.timestamp_nanos_opt().unwrap_or_default();
-    let former = State {
+    State {
         kind: Kind::File,
         mode: found.map_or(0o644, |found| found.mode),
         dev: 0,
@@ -58,56 +92,39 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
         size: 0,
         mtime,
         ctime: mtime,
+        born: 0,
         blob: Some(blob),
-    };
-    let undo = Undo {
-        archive: site.ring(&context.project, context.rules.settings.archive_runs),
-        name: path::relative(&path, &dir).unwrap_or_default(),
-        path: path.as_ref(),
-        session: "restore",
-        reason: "replaced by restore",
-        now: context.now,
-        wait: IN_COMMAND,
-        site: &site,
-    };
-    let replaced = undo.put_back(&former, found.as_ref(), &contents);
-    let replaced = match replaced {
-        Ok(replaced) => replaced,
-        Err(Refused::NotKept) => {
-            bail!("the content of `{path}` {when} change {id} is no longer kept")
-        }
-        Err(Refused::Touched | Refused::Superseded) => {
-            bail!("`{path}` was changed just now; try again")
-        }
-        Err(Refused::Failed(error)) => {
-            return Err(error).with_context(|| format!("could not restore `{path}`"));
-        }
-    };
-    let document = Document {
-        ok: true,
-        path,
-        content: blob,
-        replaced_to: replaced.map(|replaced| path::from_os(&replaced)),
-        point: format!("{when} change {id}"),
-    };
-    context.show(&document)
-}
-
-fn find(path: &str, id: &str, recorder: &std::path::Path) -> Result<ChangeRecord> {
-    let mut found = None;
-    changes::each(recorder, &mut |record| {
-        if record.id == id {
-            found = Some(record);
-        }
-    });
-    match found {
-        Some(record) if record.path == path => Ok(record),
-        Some(record) => bail!("change {id} is of `{}`, not of `{path}`", record.path),
-        None => bail!("no change {id}; `statewarden log {path}` lists the changes of the file"),
     }
 }
 
-impl Show for Document {
+/// The newest change of a file whose id begins so.
+fn find(path: &str, id: &str, recorder: &std::path::Path) -> Result<ChangeRecord> {
+    let (mut found, mut of_others) = (None::<ChangeRecord>, None);
+    let mut is_ambiguous = false;
+    changes::each(recorder, &mut |record| {
+        if !record.id.starts_with(id) {
+            return;
+        }
+        if record.path != path {
+            of_others = Some(record.path);
+            return;
+        }
+        is_ambiguous |= found.as_ref().is_some_and(|found| found.id != record.id);
+        found = Some(record);
+    });
+    match (found, of_others) {
+        (Some(_), _) if is_ambiguous => {
+            bail!("several changes of `{path}` begin with {id}; write more of the id")
+        }
+        (Some(record), _) => Ok(record),
+        (None, Some(other)) => bail!("change {id} is of `{other}`, not of `{path}`"),
+        (None, None) => {
+            bail!("no change {id}; `statewarden log {path}` lists the changes of the file")
+        }
+    }
+}
+
+impl Show for RestoredContent {
     fn text(&self, page: &mut Page<'_>) {
         writeln!(page, "`{}` is as it was {}", self.path, self.point);
         if let Some(replaced) = &self.replaced_to {

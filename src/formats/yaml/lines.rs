@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Change, Place, Value, parse, quote};
+use super::{KeyChange, Place, Value, parse, quote};
 use crate::formats::newline;
 
 /// A key of a block.
@@ -31,7 +31,7 @@ impl Lines {
         }
     }
 
-    pub(super) fn set(&mut self, change: &Change) {
+    pub(super) fn set(&mut self, change: &KeyChange) {
         let rendered = match &change.value {
             Value::String(text) => quote(text),
             Value::Number(number) => number.to_string(),
@@ -70,13 +70,15 @@ impl Lines {
     }
 
     fn find(&self, parent: Option<&Entry>, key: &str) -> Option<Entry> {
-        let (mut range, indent) = self.children(parent);
-        let indent = indent?;
-        let (line, value) = range.find_map(|at| {
+        let (range, Some(indent)) = self.children(parent) else {
+            return None;
+        };
+        let mut children = range.filter(|&at| {
             let line = &self.lines[at];
-            let is_child = is_content(line) && indent_of(line) == indent;
-            Some((at, value_start(line, key).filter(|_| is_child)?))
-        })?;
+            is_content(line) && indent_of(line) == indent
+        });
+        let (line, value) =
+            children.find_map(|at| Some((at, value_start(&self.lines[at], key)?)))?;
         let mut end = line + 1;
         for (at, line) in self.lines.iter().enumerate().skip(line + 1) {
             let is_item = is_item(line) && indent_of(line) == indent;
@@ -125,8 +127,8 @@ impl Lines {
     }
 
     fn insert(&mut self, parent: Option<Entry>, keys: &[String], rendered: &str, place: Place) {
-        let (range, indent) = self.children(parent.as_ref());
-        let indent = indent.unwrap_or_else(|| parent.as_ref().map_or(0, |entry| entry.indent + 2));
+        let (range, known) = self.children(parent.as_ref());
+        let indent = known.unwrap_or_else(|| parent.as_ref().map_or(0, |entry| entry.indent + 2));
         let last_content = range.clone().rev().find(|&at| is_content(&self.lines[at]));
         let at = match place {
             Place::First => range.start,
@@ -140,17 +142,15 @@ impl Lines {
         {
             before.push_str(ending);
         }
-        let n_keys = keys.len();
-        let new = keys.iter().enumerate().map(|(depth, key)| {
-            let indent = " ".repeat(indent + 2 * depth);
-            let value = if depth + 1 == n_keys {
-                format!(" {rendered}")
+        let mut new = Vec::with_capacity(keys.len());
+        for (depth, key) in keys.iter().enumerate() {
+            let (blanks, key) = (" ".repeat(indent + 2 * depth), plain_or_quoted(key));
+            new.push(if depth + 1 == keys.len() {
+                format!("{blanks}{key}: {rendered}{ending}")
             } else {
-                String::new()
-            };
-            format!("{indent}{}:{value}{ending}", plain_or_quoted(key))
-        });
-        let new: Vec<_> = new.collect();
+                format!("{blanks}{key}:{ending}")
+            });
+        }
         self.lines.splice(at..at, new);
     }
 }
@@ -168,8 +168,8 @@ fn ending_of(line: &str) -> &'static str {
 }
 
 fn is_content(line: &str) -> bool {
-    let line = line.trim();
-    !line.is_empty() && !line.starts_with('#')
+    let text = line.trim();
+    !text.is_empty() && !text.starts_with('#')
 }
 
 fn is_item(line: &str) -> bool {
@@ -201,17 +201,17 @@ fn plain_or_quoted(key: &str) -> String {
 
 /// The comment behind a value, from its `#` on: without it the value is the same.
 fn trailing_comment(value: &str) -> Option<&str> {
-    let value = value.trim();
-    if value.starts_with('#') {
-        return Some(value);
+    let text = value.trim();
+    if text.starts_with('#') {
+        return Some(text);
     }
-    let whole = parse(value).ok();
-    if whole.is_none() && value.starts_with(['"', '\'']) {
+    let whole = parse(text).ok();
+    if whole.is_none() && text.starts_with(['"', '\'']) {
         // It goes on in the next line.
         return None;
     }
-    let marks = value.match_indices('#').map(|(at, _)| value.split_at(at));
-    let mut marks = marks.filter(|(before, _)| before.ends_with([' ', '\t']));
-    let (_, comment) = marks.find(|(before, _)| parse(before).ok() == whole)?;
+    let mut parts = text.match_indices('#').map(|(at, _)| text.split_at(at));
+    let (_, comment) =
+        parts.find(|(before, _)| before.ends_with([' ', '\t']) && parse(before).ok() == whole)?;
     Some(comment)
 }

@@ -32,15 +32,17 @@ pub fn of<'e>(event: &'e Event<'_>) -> Result<Vec<Command<'e>>, serde_json::Erro
 }
 
 fn from_arguments(event: &Event<'_>) -> Result<Vec<Command<'static>>, serde_json::Error> {
-    const ELSEWHERE: &str = "container docker kubectl kubernetes pod remote ssh";
+    const ELSEWHERE: &str = "\
+        container docker e2b kubectl kubernetes pod remote runner sandbox ssh vm workflow";
     let tool = words(event.tool_name.as_str());
     let has = |names: &str| tool.iter().any(|word| is_in(names, word));
     if has(ELSEWHERE) {
         return Ok(Vec::new());
     }
-    let dialect = match has("powershell pwsh") {
-        true => Shell::PowerShell,
-        false => Shell::Bash,
+    let dialect = if has("powershell pwsh") {
+        Shell::PowerShell
+    } else {
+        Shell::Bash
     };
     let mut found = Vec::new();
     collect(&event.arguments()?, None, dialect, &mut found);
@@ -48,18 +50,21 @@ fn from_arguments(event: &Event<'_>) -> Result<Vec<Command<'static>>, serde_json
 }
 
 fn collect(value: &Value, cwd: Option<&str>, dialect: Shell, found: &mut Vec<Command<'_>>) {
-    let object = match value {
-        Value::Array(values) => {
-            let each = |value| collect(value, cwd, dialect, found);
-            return values.iter().for_each(each);
+    if let Value::Array(values) = value {
+        for value in values {
+            collect(value, cwd, dialect, found);
         }
-        Value::Object(object) => object,
-        _ => return,
+    }
+    let Value::Object(object) = value else {
+        return;
     };
     const DIRS: &str = "cwd dir directory workdir workingdirectory";
-    const MACHINES: &str = "container containerid host hostname pod ssh vm";
-    let is_local = |name: &str| matches!(name, "" | "localhost" | "127.0.0.1" | "::1");
-    if text(object, MACHINES).is_some_and(|name| !is_local(name)) {
+    const MACHINES: &str = "\
+        container containerid host hostname pod runner runnerid sandbox sandboxid sandboxname ssh vm vmid";
+    if !matches!(
+        text(object, MACHINES),
+        None | Some("" | "localhost" | "127.0.0.1" | "::1")
+    ) {
         return;
     }
     let cwd = text(object, DIRS).or(cwd);
@@ -100,9 +105,11 @@ fn argv(command: &Value, args: Option<&Value>) -> Option<String> {
 
 /// Words as a shell is given them; `None` where the value is no list of texts.
 fn quoted(value: &Value) -> Option<String> {
-    let quote = |word: &Value| Some(format!("'{}'", word.as_str()?.replace('\'', r"'\''")));
-    let words: Option<Vec<String>> = value.as_array()?.iter().map(quote).collect();
-    Some(words?.join(" "))
+    let mut words = Vec::new();
+    for word in value.as_array()? {
+        words.push(format!("'{}'", word.as_str()?.replace('\'', r"'\''")));
+    }
+    Some(words.join(" "))
 }
 
 /// Commands one after another.

@@ -17,6 +17,8 @@ pub struct Input<'b> {
     pub command: Text<'b>,
     pub run_in_background: Raw<'b>,
     pub subagent_type: Text<'b>,
+    /// The task of an agent.
+    pub prompt: Text<'b>,
     /// The report that an agent hands back.
     pub message: Text<'b>,
     content: Raw<'b>,
@@ -27,6 +29,14 @@ pub struct Input<'b> {
 }
 
 impl Input<'_> {
+    /// The whole new text of a Write, where it takes no more than so many bytes of JSON.
+    pub fn content_within(&self, bytes: u64) -> Option<String> {
+        if self.content.len() as u64 > bytes {
+            return None;
+        }
+        self.content.read().ok()?
+    }
+
     /// The texts that a content rule judges.
     ///
     /// # Errors
@@ -142,7 +152,7 @@ fn straight(text: &str) -> String {
     text.replace(['‘', '’'], "'").replace(['“', '”'], "\"")
 }
 
-/// Every string in the arguments of a tool, with the key it stands under.
+/// Every string in the arguments of a tool, with its key.
 pub fn strings(arguments: &Value) -> Vec<(&str, &str)> {
     fn collect<'v>(key: &'v str, value: &'v Value, strings: &mut Vec<(&'v str, &'v str)>) {
         match value {

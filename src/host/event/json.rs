@@ -16,6 +16,12 @@ use serde_json::{Error, Value, from_str};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text<'j>(Option<Cow<'j, str>>);
 
+impl From<String> for Text<'_> {
+    fn from(text: String) -> Self {
+        Self(Some(Cow::Owned(text)))
+    }
+}
+
 impl Text<'_> {
     pub fn get(&self) -> Option<&str> {
         self.0.as_deref()
@@ -46,6 +52,11 @@ impl<'de: 'j, 'j> Deserialize<'de> for Text<'j> {
 pub struct Raw<'j>(#[serde(borrow)] Option<&'j RawValue>);
 
 impl Raw<'_> {
+    /// How many bytes the JSON of the value has.
+    pub(super) fn len(self) -> usize {
+        self.0.map_or(0, |raw| raw.get().len())
+    }
+
     /// Null where it is missing or nests too deep.
     pub fn value(self) -> Value {
         self.read().ok().flatten().unwrap_or_default()

@@ -10,12 +10,21 @@ pub enum Tool<'e> {
     MultiEdit,
     NotebookEdit,
     Shell(Shell),
+    /// Runs the commands in the text of a skill or of a command file.
+    Skill,
     Agent,
     /// `SubagentHandback`: in auto mode an agent's report goes to its caller by it.
     Handback,
-    /// The last part of an MCP tool's name, such as `write_file`.
-    Mcp(&'e str),
+    Mcp(McpTool<'e>),
     Other,
+}
+
+/// A tool of an MCP server: `mcp__SERVER__NAME`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct McpTool<'e> {
+    pub server: &'e str,
+    /// The last part, such as `write_file`.
+    pub name: &'e str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +38,7 @@ impl<'e> Tool<'e> {
     pub fn runs_commands(self) -> bool {
         match self {
             Self::Shell(_) => true,
-            Self::Mcp(name) => runs_commands(name),
+            Self::Mcp(tool) => tool.runs_commands(),
             _ => false,
         }
     }
@@ -50,21 +59,39 @@ impl<'e> Tool<'e> {
             "NotebookEdit" => Self::NotebookEdit,
             "Bash" | "Monitor" => Self::Shell(Shell::Bash),
             "PowerShell" => Self::Shell(Shell::PowerShell),
+            "Skill" => Self::Skill,
             "Agent" | "Task" => Self::Agent,
             "SubagentHandback" => Self::Handback,
             _ => match name.strip_prefix("mcp__") {
-                Some(rest) => Self::Mcp(rest.rsplit("__").next().unwrap_or(rest)),
+                Some(rest) => {
+                    let (server, name) = rest.rsplit_once("__").unwrap_or(("", rest));
+                    Self::Mcp(McpTool { server, name })
+                }
                 None => Self::Other,
             },
         }
     }
 }
 
-/// Whether a tool says in its name that it runs commands.
-fn runs_commands(name: &str) -> bool {
-    const RUNS: &str =
-        "bash command commands exec execute powershell process pwsh run script shell terminal";
-    words(name).iter().any(|word| is_in(RUNS, word))
+impl McpTool<'_> {
+    /// Whether it says in its name that it runs commands of a shell: by one of a shell's words,
+    /// and by none of another language's.
+    fn runs_commands(self) -> bool {
+        const SHELLS: &str =
+            "bash cmd command commands exec execute powershell process pwsh shell terminal";
+        const OTHERS: &str = "browser cell code evaluate menu query script sql";
+        const LANGUAGES: &str = "db javascript jupyter mongo python redis sql";
+        let tool = words(self.name);
+        let has = |names: &str| tool.iter().any(|word| is_in(names, word));
+        if !has(SHELLS) || has(OTHERS) {
+            return false;
+        }
+        let server = words(self.server);
+        LANGUAGES.split(' ').all(|language| {
+            let mut all = tool.iter().chain(&server);
+            !all.any(|word| word.starts_with(language) || word.ends_with(language))
+        })
+    }
 }
 
 /// The lower-case words of a name in `snake_case`, `kebab-case` or `camelCase`.

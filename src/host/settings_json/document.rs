@@ -19,7 +19,7 @@ pub(super) struct Node<'t> {
 
 /// A member (with a key) or an element (without one).
 #[derive(Debug)]
-pub(super) struct Item<'t> {
+pub(super) struct Child<'t> {
     /// From the key, or the value, to the end of the value.
     pub(super) span: Range<usize>,
     /// `None` for half a surrogate pair as well, which no key of ours has.
@@ -41,7 +41,7 @@ impl<'t> Node<'t> {
     }
 
     /// Members or elements; empty for anything else.
-    pub(super) fn items(self) -> Vec<Item<'t>> {
+    pub(super) fn items(self) -> Vec<Child<'t>> {
         // The text is JSON, so that reading a piece of it can only fail for its kind.
         if self.is_object() {
             let members: Ordered<&RawValue, &RawValue> =
@@ -49,20 +49,21 @@ impl<'t> Node<'t> {
             let item = |(key, value)| self.item(Some(key), value);
             return members.0.into_iter().map(item).collect();
         }
-        let elements: Vec<&RawValue> = match self.is_array() {
-            true => serde_json::from_str(self.text).unwrap_or_default(),
-            false => Vec::new(),
+        let elements: Vec<&RawValue> = if self.is_array() {
+            serde_json::from_str(self.text).unwrap_or_default()
+        } else {
+            Vec::new()
         };
         elements.into_iter().map(|it| self.item(None, it)).collect()
     }
 
-    fn item(self, key: Option<&'t RawValue>, value: &'t RawValue) -> Item<'t> {
+    fn item(self, key: Option<&'t RawValue>, value: &'t RawValue) -> Child<'t> {
         let place = |raw: &'t RawValue| Self {
             start: self.start + (raw.get().as_ptr().addr() - self.text.as_ptr().addr()),
             text: raw.get(),
         };
         let (key, value) = (key.map(place), place(value));
-        Item {
+        Child {
             span: key.unwrap_or(value).start..value.span().end,
             key: key.and_then(Self::string),
             value,
@@ -71,7 +72,7 @@ impl<'t> Node<'t> {
 
     /// The member with this key.
     pub(super) fn get(self, key: &str) -> Option<Self> {
-        Item::value_of(&self.items(), key)
+        Child::value_of(&self.items(), key)
     }
 
     /// Those of an array; `None` for anything else.
@@ -99,12 +100,12 @@ impl<'t> Node<'t> {
     }
 }
 
-impl<'t> Item<'t> {
+impl<'t> Child<'t> {
     /// The member with this key, among all of an object.
     pub(super) fn value_of(members: &[Self], key: &str) -> Option<Node<'t>> {
-        let mut members = members.iter().rev();
         members
-            .find(|item| item.key.as_deref() == Some(key))
+            .iter()
+            .rfind(|item| item.key.as_deref() == Some(key))
             .map(|item| item.value)
     }
 }

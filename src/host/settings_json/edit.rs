@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Value, json};
 
-use super::document::{Item, Node, is_blank, misshapen, parse};
-use super::{ENTRIES, Entry, NOT_AN_OBJECT, Wired, Wiring, WiringError, all_groups, our_command};
+use super::document::{Child, Node, is_blank, misshapen, parse};
+use super::{ENTRIES, Entry, NOT_AN_OBJECT, Wiring, WiringError, all_groups, our_command};
 use crate::base::text::split_bom;
 
 /// The result of an edit.
@@ -42,16 +42,15 @@ pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
         edited = with_entry(&edited, entry, command)?;
     }
     // The others go last, so that no array or object is emptied on the way.
-    let kept = RefCell::new(Vec::new());
-    let goes = |event: &str, group: Node<'_>, _: &str| {
-        let is_it = |entry: &&Entry| entry.event == event && group.is(&entry.group(command));
-        let entry = ENTRIES.iter().find(is_it);
-        let mut kept = kept.borrow_mut();
-        let is_first = entry.is_some() && !kept.contains(&entry);
-        kept.push(entry);
+    let seen = RefCell::new(Vec::new());
+    let others = prune(&edited, parse(&edited)?, |event, group, _| {
+        let mut entries = ENTRIES.iter().filter(|entry| entry.event == event);
+        let entry = entries.find(|entry| group.is(&entry.group(command)));
+        let is_first = entry.is_some() && !seen.borrow().contains(&entry);
+        seen.borrow_mut().push(entry);
         !is_first
-    };
-    edited = apply(&edited, prune(&edited, parse(&edited)?, goes));
+    });
+    edited = apply(&edited, others);
     Ok(if edited == body {
         Edited::Unchanged
     } else {
@@ -62,7 +61,7 @@ pub fn merge(text: &str, command: &str) -> Result<Edited, WiringError> {
 /// Whose entries are taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryFilter<'c> {
-    /// Every statewarden's, wherever it stands.
+    /// Every statewarden's, wherever the program is.
     Anyones,
     /// Those that run this command.
     Of(&'c str),
@@ -90,8 +89,10 @@ pub fn remove(text: &str, whose: EntryFilter<'_>) -> Result<Edited, WiringError>
     let document = parse(body)?;
     let content = body.trim_start();
     let entries = Wiring::read(body)?.entries;
-    let is_all = |ours: &Wired| whose.is(&ours.command) && content == fresh(&ours.command);
-    if entries.first().is_some_and(is_all) {
+    if let Some(ours) = entries.first()
+        && whose.is(&ours.command)
+        && content == fresh(&ours.command)
+    {
         let blank = &text[..text.len() - content.len()];
         return Ok(Edited::Changed(blank.to_owned()));
     }
@@ -114,32 +115,39 @@ pub(super) fn fresh(command: &str) -> String {
 
 /// Refuses a text whose shape leaves no place for the entries.
 fn check_shape(text: &str, document: Node<'_>) -> Result<(), WiringError> {
-    let expect = |is_it: bool, node: Node<'_>, what: &str| match is_it {
-        true => Ok(()),
-        false => Err(misshapen(text, node.span().start, what)),
-    };
-    let member = |of: Node<'_>, key: &str, is_it: fn(Node<'_>) -> bool, kind: &str| {
-        let has_key = |item: &Item<'_>| item.key.as_deref() == Some(key);
-        let mut twins = of.items().into_iter().filter(has_key);
-        if let Some(first) = twins.next() {
-            let what = format!("`{key}` is not {kind}");
-            expect(is_it(first.value), first.value, &what)?;
-        }
-        match twins.next() {
-            Some(second) => {
-                let what = format!("`{key}` stands here a second time");
-                Err(misshapen(text, second.span.start, &what))
-            }
-            None => Ok(()),
-        }
-    };
-    expect(document.is_object(), document, NOT_AN_OBJECT)?;
-    member(document, "hooks", |it| it.is_object(), "an object")?;
+    if !document.is_object() {
+        return Err(misshapen(text, document.span().start, NOT_AN_OBJECT));
+    }
+    check_member(text, document, "hooks", |it| it.is_object(), "an object")?;
     let Some(hooks) = document.get("hooks") else {
         return Ok(());
     };
-    let mut events = ENTRIES.iter().map(|entry| entry.event);
-    events.try_for_each(|event| member(hooks, event, |it| it.is_array(), "an array"))
+    ENTRIES.iter().try_for_each(|entry| {
+        check_member(text, hooks, entry.event, |it| it.is_array(), "an array")
+    })
+}
+
+/// Refuses a member of another kind, and one that is there twice.
+fn check_member(
+    text: &str,
+    of: Node<'_>,
+    key: &str,
+    is_kind: fn(Node<'_>) -> bool,
+    kind: &str,
+) -> Result<(), WiringError> {
+    let items = of.items();
+    let mut twins = items.iter().filter(|item| item.key.as_deref() == Some(key));
+    if let Some(first) = twins.next()
+        && !is_kind(first.value)
+    {
+        let what = format!("`{key}` is not {kind}");
+        return Err(misshapen(text, first.value.span().start, &what));
+    }
+    if let Some(second) = twins.next() {
+        let what = format!("`{key}` is here a second time");
+        return Err(misshapen(text, second.span.start, &what));
+    }
+    Ok(())
 }
 
 /// Adds one entry where it is not there; where there are no hooks, all of them.
@@ -198,15 +206,15 @@ fn append(
     if let Some(last) = into.items().last() {
         let layout = Layout::around(text, document, last.span.start);
         let item = named(layout.write(value));
-        let gap = layout
-            .break_line()
-            .filter(|_| starts_its_line(text, last.span.start));
-        let gap = gap.unwrap_or_default();
+        let gap = match layout.break_line() {
+            Some(line_break) if starts_its_line(text, last.span.start) => line_break,
+            _ => String::new(),
+        };
         return (last.span.end..last.span.end, format!(",{gap}{item}"));
     }
     let inside = into.span().start + 1..into.span().end - 1;
     if into.span() == document.span() {
-        // Whatever stands in the empty object stays behind the new member.
+        // Whatever is in the empty object stays behind the new member.
         let layout = Layout::inside_empty(text);
         let item = named(layout.write(value));
         let end = layout.end;
@@ -321,24 +329,15 @@ enum Left {
 
 /// The edits that take our hooks out for whose event, group and command `goes` holds.
 fn prune(text: &str, document: Node<'_>, goes: impl Fn(&str, Node<'_>, &str) -> bool) -> Vec<Edit> {
-    let of_hook = |event: &str, group: Node<'_>, hook: Node<'_>| match our_command(hook) {
-        Some(command) if goes(event, group, &command) => Left::Nothing,
+    let left = prune_items(document, |key, events| match key {
+        Some("hooks") => prune_items(events, |event, groups| {
+            prune_groups(groups, |group, command| {
+                goes(event.unwrap_or_default(), group, command)
+            })
+        }),
         _ => Left::All,
-    };
-    let of_group = |event: &str, group: Node<'_>| match group.get("hooks") {
-        Some(hooks) => prune_items(hooks, |_, hook| of_hook(event, group, hook)),
-        None => Left::All,
-    };
-    let of_event = |event: Option<&str>, groups| {
-        prune_items(groups, |_, group| {
-            of_group(event.unwrap_or_default(), group)
-        })
-    };
-    let of_root = |key: Option<&str>, node| match key {
-        Some("hooks") => prune_items(node, of_event),
-        _ => Left::All,
-    };
-    match prune_items(document, of_root) {
+    });
+    match left {
         Left::All => Vec::new(),
         Left::Part(edits) => edits,
         Left::Nothing => {
@@ -354,9 +353,20 @@ fn prune(text: &str, document: Node<'_>, goes: impl Fn(&str, Node<'_>, &str) -> 
     }
 }
 
+/// What is left of the groups of one event.
+fn prune_groups(groups: Node<'_>, goes: impl Fn(Node<'_>, &str) -> bool) -> Left {
+    prune_items(groups, |_, group| match group.get("hooks") {
+        Some(hooks) => prune_items(hooks, |_, hook| match our_command(hook) {
+            Some(command) if goes(group, &command) => Left::Nothing,
+            _ => Left::All,
+        }),
+        None => Left::All,
+    })
+}
+
 fn prune_items<'t>(node: Node<'t>, left: impl Fn(Option<&str>, Node<'t>) -> Left) -> Left {
     let items = node.items();
-    let fate = |item: &Item<'t>| left(item.key.as_deref(), item.value);
+    let fate = |item: &Child<'t>| left(item.key.as_deref(), item.value);
     let fates: Vec<_> = items.iter().map(fate).collect();
     if fates.iter().all(|fate| matches!(fate, Left::All)) {
         return Left::All;

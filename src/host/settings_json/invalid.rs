@@ -5,19 +5,19 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use super::document::{Item, Node};
+use super::document::{Child, Node};
 use crate::formats::schema::Schema;
 
 static CLIENT: LazyLock<Schema> =
     LazyLock::new(|| Schema::built_in(include_str!("client.schema.json")));
 
 /// What is wrong with the members of the settings.
-pub(super) fn setting(members: &[Item<'_>]) -> Option<String> {
+pub(super) fn setting(members: &[Child<'_>]) -> Option<String> {
     // Others are not read: they may nest as deep as they like.
     let known = members.iter().filter_map(|item| {
-        let key = item.key.clone();
-        let key = key.filter(|key| CLIENT.property(key).is_some())?;
-        Some((key, item.value.value()?))
+        let key = item.key.as_ref()?;
+        CLIENT.property(key)?;
+        Some((key.clone(), item.value.value()?))
     });
     let settings: Map<String, Value> = known.collect();
     let fault = CLIENT.check("", &settings).faults.into_iter().next()?;
@@ -31,16 +31,17 @@ pub(super) fn setting(members: &[Item<'_>]) -> Option<String> {
 /// What is wrong with the entries of an event: of those that can grant or refuse a call
 /// each must be valid.
 pub(super) fn entry(event: &str, groups: Node<'_>) -> Option<String> {
-    let is_guarding = matches!(event, "PreToolUse" | "PermissionRequest");
-    let groups = groups.value().filter(|_| is_guarding)?;
-    let of_type = || {
-        let groups = groups.as_array().into_iter().flatten();
+    if !matches!(event, "PreToolUse" | "PermissionRequest") {
+        return None;
+    }
+    let value = groups.value()?;
+    let key = invalid_key("entries", &value).or_else(|| {
+        let groups = value.as_array().into_iter().flatten();
         let mut hooks = groups
             .filter_map(|group| group["hooks"].as_array())
             .flatten();
         hooks.find_map(|hook| invalid_key(hook["type"].as_str()?, hook))
-    };
-    let key = invalid_key("entries", &groups).or_else(of_type)?;
+    })?;
     Some(format!("an entry of `{event}` has no valid `{key}`"))
 }
 

@@ -238,11 +238,11 @@ fn a_text_that_cannot_be_edited_says_where() {
         ),
         (
             "{\"hooks\": {}, \"hooks\": {}}",
-            "`hooks` stands here a second time",
+            "`hooks` is here a second time",
         ),
         (
             "{\"hooks\": {\"Stop\": [], \"Stop\": []}}",
-            "`Stop` stands here a second time",
+            "`Stop` is here a second time",
         ),
     ];
     for (text, expected) in cases {

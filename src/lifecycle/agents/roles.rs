@@ -1,5 +1,5 @@
-//! Whether anybody plays the roles of task groups. A plain OpenSpec project has `tasks.md` files
-//! too: it hears nothing of groups, and its agents owe nothing.
+//! Whether there are agents with the roles of task groups. A plain OpenSpec project has `tasks.md`
+//! files too: groups are not mentioned in it, and its agents owe nothing.
 
 use std::path::Path;
 
@@ -9,6 +9,8 @@ use crate::base::disk::list;
 use crate::project::context::Context;
 use crate::project::files::InDir;
 use crate::project::sites::Site;
+use crate::recorder::index::Index;
+use crate::recorder::places;
 use crate::systems::groups;
 use crate::systems::system::Files;
 
@@ -19,26 +21,50 @@ pub(crate) fn has_group_roles(context: &Context<'_>, sites: &[Site<'_>]) -> bool
     !settings.roles.is_empty() || has_agent_with_role(context) || sites.iter().any(has_verdicts)
 }
 
+/// The sites that a session is shown: those around it, and those of packages and the like that
+/// the recorder has seen; of groups only where their roles are in use.
+pub(crate) fn shown_sites<'s>(context: &Context<'s>) -> Vec<Site<'s>> {
+    let mut sites = context.sites_around();
+    let n_around = sites.len();
+    if let Ok(Some(index)) = Index::read(context.project.memory()) {
+        places::add_known(&mut sites, &index, &context.project, context.registry);
+        places::add_of_entries(&mut sites, &index, &context.project, context.registry);
+    }
+    let root = context.project.session_root();
+    let known = sites.split_off(n_around).into_iter();
+    let of_root = known.filter(|site| site.root.is_at(&root.dir));
+    sites.extend(of_root.filter(|site| Path::new(&site.dir()).is_dir()));
+    let has_groups = sites.iter().any(|site| site.governed.id() == groups::ID);
+    if has_groups && !has_group_roles(context, &sites) {
+        sites.retain(|site| site.governed.id() != groups::ID);
+    }
+    sites
+}
+
 fn has_agent_with_role(context: &Context<'_>) -> bool {
     let Some(groups) = context.registry.get(groups::ID) else {
         return false;
     };
     let roots = [context.project.session_root(), &context.project.main];
-    let dirs = roots.map(|root| Some(root.path(".claude")));
-    let mut dirs = dirs.into_iter().chain([context.project.claude_dir.clone()]);
-    let plays_role = |dir: String| {
-        let dir = Path::new(&dir).join("agents");
-        let files = list::readable(&dir).filter(|entry| {
+    let mut dirs = roots
+        .map(|root| root.path(".claude"))
+        .into_iter()
+        .chain(context.project.claude_dir.clone());
+    dirs.any(|dir| {
+        let mut agents = agents_in(&Path::new(&dir).join("agents")).into_iter();
+        agents.any(|agent| groups.contract.role_of(&agent).is_some())
+    })
+}
+
+/// The agents that are defined in a directory.
+fn agents_in(dir: &Path) -> Vec<AgentName> {
+    list::readable(dir)
+        .filter(|entry| {
             let path = Path::new(&entry.name);
             path.extension().is_some_and(|extension| extension == "md")
-        });
-        let mut texts = files.filter_map(|entry| read_text(&dir.join(&entry.name)).ok()?);
-        texts.any(|text| {
-            let agent = agent_name(&text);
-            agent.is_some_and(|agent| groups.contract.role_of(&agent).is_some())
         })
-    };
-    dirs.any(|dir| dir.is_some_and(plays_role))
+        .filter_map(|entry| agent_name(&read_text(&dir.join(&entry.name)).ok()??))
+        .collect()
 }
 
 /// The `name` in the front matter of an agent's definition. Claude Code takes descriptions that
@@ -58,8 +84,8 @@ fn has_verdicts(site: &Site<'_>) -> bool {
     }
     let dir = site.dir();
     let archive = Path::new(&dir).with_file_name("archive");
-    let archived = InDir { dir: &archive }.dirs();
-    let archived = archived.iter().map(|change| archive.join(change));
+    let names = InDir { dir: &archive }.dirs();
+    let archived = names.iter().map(|change| archive.join(change));
     let mut changes = archived.chain([dir.into()]);
     changes.any(|change| {
         let reports = ["review", "test-reports"].into_iter().any(|reports| {

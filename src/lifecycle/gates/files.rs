@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use super::scope::GateScope;
 use crate::base::path;
 use crate::lifecycle::evidence::GateLog;
-use crate::project::registry::EnabledSystem;
+use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::{Project, Root};
 use crate::project::sites::{self, Site};
-use crate::systems::workflow::Workflow;
+use crate::systems::session;
+use crate::systems::system::Files as _;
+use crate::systems::workflow::{UnreadableState, Workflow};
 
 /// The nearest `gate_dir` of a system that holds some of its state. Other
 /// directories of that name are common: a package of a monorepo has a `.claude`
@@ -22,14 +24,13 @@ pub fn nearest(project: &Project, cwd: &str, governed: &EnabledSystem<'_>) -> Op
 /// tree and elsewhere that is the root itself.
 pub(super) fn below_root<'p>(project: &Project, cwd: &'p str) -> &'p str {
     let root = project.session_root();
-    let is_of_it = |below: &&str| {
-        !below.is_empty()
-            && !below.starts_with(".claude/worktrees/")
-            && project
-                .inner_work_tree(root, &format!("{below}/x"))
-                .is_none()
-    };
-    root.relative(cwd).filter(is_of_it).unwrap_or_default()
+    let below = root.relative(cwd).unwrap_or_default();
+    let is_elsewhere = below.is_empty()
+        || below.starts_with(".claude/worktrees/")
+        || project
+            .inner_work_tree(root, &format!("{below}/x"))
+            .is_some();
+    if is_elsewhere { "" } else { below }
 }
 
 /// A work tree without a state of its own works on the main checkout's.
@@ -39,11 +40,10 @@ pub(super) fn nearest_from(
     governed: &EnabledSystem<'_>,
 ) -> Option<PathBuf> {
     let root = project.session_root();
-    let in_main = || {
+    nearest_in(root, below, governed).or_else(|| {
         let is_tree = root.dir != project.main.dir;
         is_tree.then(|| nearest_in(&project.main, "", governed))?
-    };
-    nearest_in(root, below, governed).or_else(in_main)
+    })
 }
 
 fn nearest_in(root: &Root, below: &str, governed: &EnabledSystem<'_>) -> Option<PathBuf> {
@@ -84,52 +84,66 @@ impl OwnTree {
 #[derive(Default)]
 pub struct SiteRuns {
     pub readable: Vec<Workflow>,
-    /// The state files that cannot be read, and why.
-    pub problems: Vec<String>,
+    pub problems: Vec<UnreadableState>,
 }
 
 impl SiteRuns {
-    pub fn of(sites: &[Site<'_>], log: &GateLog<'_>) -> Self {
+    /// The runs of some sites, and of the systems that keep theirs at the root.
+    pub fn of(sites: &[Site<'_>], registry: &Registry<'_>, log: &GateLog<'_>) -> Self {
         let mut all = Self::default();
-        let mut at_root: Vec<&str> = Vec::new();
         for site in sites {
-            let id = site.governed.id();
-            let runs = match site.governed.system.info().gate_dir {
-                // One run for all sites of the system.
-                Some("") if at_root.contains(&id) => continue,
-                Some("") => {
-                    at_root.push(id);
-                    Self::in_dir(site.governed, &log.project.main.dir, "", log)
-                }
-                _ => {
-                    let (dir, shown) = (site.dir(), site.display_path(log.project));
-                    Self::in_dir(site.governed, &dir, &shown, log)
-                }
-            };
-            all.readable.extend(runs.readable);
-            all.problems.extend(runs.problems);
+            if site.governed.system.info().gate_dir != Some("") {
+                let (dir, shown) = (site.dir(), site.display_path(log.project));
+                let files = GateScope::at_dir(log.project, site.governed, dir.into());
+                all.add(Self::in_dir(&files, &shown, log));
+            }
+        }
+        for files in GateScope::at_roots(registry, log.project) {
+            if !files.sites().is_empty() {
+                all.add(Self::in_dir(&files, "", log));
+            }
         }
         all
     }
 
-    fn in_dir(governed: &EnabledSystem<'_>, dir: &str, shown: &str, log: &GateLog<'_>) -> Self {
-        let files = GateScope::at_dir(log.project, governed, dir.into());
+    /// The runs that go on. Sessions are held by a newer one that cannot be read.
+    pub fn current(&self) -> impl Iterator<Item = &Workflow> {
+        let active = self.readable.iter().filter(|run| run.active);
+        active.filter(|run| run.system != session::ID || !self.is_held(&run.file))
+    }
+
+    fn is_held(&self, file: &str) -> bool {
+        let beside = self.readable.iter().filter(|run| {
+            let docs = session::docs_of(&run.file);
+            run.system == session::ID && run.active && docs == session::docs_of(file)
+        });
+        let newest = beside.max_by_key(|run| &run.updated_at);
+        newest.is_some_and(|newest| {
+            let mut torn = self.problems.iter();
+            torn.any(|problem| session::is_newer(&problem.file, &newest.file))
+        })
+    }
+
+    fn add(&mut self, other: Self) {
+        self.readable.extend(other.readable);
+        self.problems.extend(other.problems);
+    }
+
+    fn in_dir(files: &GateScope<'_>, shown: &str, log: &GateLog<'_>) -> Self {
         let (mut readable, mut problems) = (Vec::new(), Vec::new());
-        for run in governed.system.runs(shown, &files) {
+        for run in files.governed.system.runs(shown, files) {
             match run {
                 Ok(run) => readable.push(run),
-                Err(error) => problems.push(format!("{error:#}")),
+                Err(problem) => problems.push(problem),
             }
         }
         // What a system says of a text that is none says less than why it is none.
         for (name, why) in files.faults.take() {
             let file = path::below(shown, &name);
-            let could_not = format!("could not read `{file}`: ");
             readable.retain(|run| run.file != file);
-            problems.retain(|problem| !problem.starts_with(&could_not));
-            problems.push(format!(
-                "{could_not}{why}; mend that, or move the file away"
-            ));
+            problems.retain(|problem: &UnreadableState| problem.file != file);
+            let why = format!("{why}; mend that, or move the file away");
+            problems.push(UnreadableState { file, why });
         }
         readable.iter_mut().for_each(|run| log.mark(run));
         Self { readable, problems }

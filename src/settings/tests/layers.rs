@@ -3,6 +3,7 @@
 use super::*;
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
+use crate::formats::yaml;
 use crate::settings::merge::Layer;
 use crate::systems::system;
 
@@ -40,13 +41,76 @@ fn later_layers_win_key_by_key() {
     assert_eq!(settings.mode_of("n"), Mode::Off);
 }
 
+#[test]
+fn each_key_knows_its_file() {
+    let resolved = Settings::resolve(
+        &[
+            (Layer::Managed, "m", Ok("mode: enforce\nundo: names\n")),
+            (
+                Layer::User,
+                "u",
+                Ok("undo: exclusive\nsystems: {devt: {extra_names: [a]}}\n"),
+            ),
+            (
+                Layer::Project,
+                "p",
+                Ok("mode: warn\nstrict: true\nlog: {max_bytes: 70000}\n\
+                    systems: {devt: {mode: enforce, extra_names: [b]}, c: {canonical: [d]}}\n"),
+            ),
+            (
+                Layer::Contract,
+                "c",
+                Ok("systems: {c: {site: c, canonical: [b]}}\n"),
+            ),
+            (Layer::Local, "l", Ok("archive: {runs: 0}\n")),
+        ],
+        &system::known(),
+    );
+    let origins = resolved.origins.iter();
+    let expected = [
+        ("log.max_bytes", "p"),
+        ("mode", "m"),
+        ("systems.c.canonical", "p"),
+        ("systems.c.site", "c"),
+        ("systems.devt.extra_names", "p"),
+        ("systems.devt.mode", "p"),
+        ("undo", "u"),
+    ];
+    assert!(origins.map(|(key, file)| (&**key, &**file)).eq(expected));
+    assert_eq!(resolved.ignored, ["l"]);
+}
+
+#[test]
+fn every_key_has_an_origin() {
+    let text = include_str!("../every-key.yaml");
+    let file = File::parse(text).unwrap();
+    let all: serde_json::Value = yaml::parse_as(text).unwrap();
+    let mut keys: Vec<String> = Vec::new();
+    for (key, value) in all.as_object().unwrap() {
+        let below = value.as_object().into_iter().flatten();
+        match key.as_str() {
+            "systems" => below.for_each(|(id, system)| {
+                let named = system.as_object().unwrap().keys();
+                keys.extend(named.map(|name| format!("systems.{id}.{name}")));
+            }),
+            "archive" | "log" | "evidence" => {
+                keys.extend(below.map(|(name, _)| format!("{key}.{name}")))
+            }
+            _ => keys.push(key.clone()),
+        }
+    }
+    let mut found = file.keys();
+    keys.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, keys);
+}
+
 /// A key, a weaker or earlier value, and a stronger or later one.
-const KEYS: [(&str, &str, &str); 9] = [
+const KEYS: [(&str, &str, &str); 8] = [
     ("mode", "warn", "enforce"),
     ("completion", "warn", "block"),
     ("dispatch", "warn", "block"),
     ("undo", "names", "exclusive"),
-    ("quarantine", "false", "true"),
     ("recorder", "off", "on"),
     ("on_error", "open", "closed"),
     ("archive.runs", "7", "9"),
@@ -81,7 +145,7 @@ fn every_key_is_put_over_an_earlier_one_and_held_by_the_managed_file() {
 #[test]
 fn every_key_of_a_system_is_put_over_an_earlier_one() {
     let devt = "contract: '0.83', extra_names: [a], extra_globs: [a-*], subdirectories: [a]";
-    let n = "site: a, canonical: [a], patterns: [a-*], ephemeral: [a.x], owners: {a: [b]}";
+    let n = "site: s, canonical: [a], patterns: [a-*], ephemeral: [a.x], owners: {a: [b]}";
     let groups = "enabled: true, mode: warn, roots: [a], roles: {a: tester}";
     for (id, all, later) in [
         ("devt", devt, "contract: '0.244'"),
@@ -111,7 +175,14 @@ fn every_key_of_a_system_is_put_over_an_earlier_one() {
             &system::known(),
         );
         assert_eq!(resolved.problems, [""; 0], "{later}");
-        assert_eq!(resolved.settings, accepts(&whole(&replaced)), "{replaced}");
+        let mut expected = accepts(&whole(&replaced));
+        for (id, system) in &mut expected.systems {
+            if let Some(declared) = &mut system.declared {
+                let by = &resolved.settings.system(id).declared.as_ref().unwrap().by;
+                declared.edit(|rules| rules.by = by.clone());
+            }
+        }
+        assert_eq!(resolved.settings, expected, "{replaced}");
     }
 }
 
@@ -138,9 +209,9 @@ fn against_managed(managed: &str, lower: &str, overruled: &[&str]) -> Settings {
 #[test]
 fn nothing_weakens_the_managed_file() {
     let settings = against_managed(
-        "mode: enforce\non_error: closed\nquarantine: true\narchive: {runs: 5}\ncompletion: warn",
-        "mode: off\non_error: open\nquarantine: false\narchive: {runs: 1}\ncompletion: block",
-        &["mode", "quarantine", "on_error", "archive.runs"],
+        "mode: enforce\non_error: closed\nundo: names\narchive: {runs: 5}\ncompletion: warn",
+        "mode: off\non_error: open\nundo: off\narchive: {runs: 1}\ncompletion: block",
+        &["mode", "undo", "on_error", "archive.runs"],
     );
     assert_eq!(
         (settings.mode, settings.on_error),
@@ -243,23 +314,31 @@ fn a_broken_managed_file_still_holds_the_built_in_rules() {
     }
 }
 
+/// A project neither switches it on nor off, and the managed file holds it on.
 #[test]
-fn the_old_key_for_undo_counts_where_the_new_one_is_missing() {
-    let undo = |managed, project| {
-        let layers = [
-            (Layer::Managed, "m", Ok(managed)),
-            (Layer::Project, "p", Ok(project)),
-        ];
-        Settings::resolve(&layers, &system::known()).settings.undo
+fn strict_is_for_the_user_and_the_machine() {
+    let strict = |layers: &[(Layer, &str)]| {
+        let layers: Vec<_> = layers
+            .iter()
+            .map(|(layer, text)| (*layer, "f", Ok(*text)))
+            .collect();
+        let resolved = Settings::resolve(&layers, &system::known());
+        (resolved.settings.strict, resolved.overruled.len())
     };
-    for (managed, project, expected) in [
-        ("", "quarantine: true\n", Undo::Names),
-        ("", "quarantine: false\n", Undo::Off),
-        ("", "quarantine: false\nundo: exclusive\n", Undo::Exclusive),
-        ("quarantine: true\n", "undo: off\n", Undo::Names),
-        ("quarantine: true\n", "undo: exclusive\n", Undo::Exclusive),
-        ("undo: names\n", "quarantine: false\n", Undo::Names),
-    ] {
-        assert_eq!(undo(managed, project), expected, "{managed}{project}");
+    let (on, off) = ("strict: true", "strict: false");
+    assert_eq!(strict(&[]), (false, 0));
+    assert_eq!(strict(&[(Layer::User, on)]), (true, 0));
+    assert_eq!(strict(&[(Layer::Managed, on)]), (true, 0));
+    assert_eq!(
+        strict(&[(Layer::Managed, on), (Layer::User, off)]),
+        (true, 1)
+    );
+    assert_eq!(
+        strict(&[(Layer::Managed, off), (Layer::User, on)]),
+        (true, 0)
+    );
+    for layer in [Layer::Project, Layer::Local] {
+        assert_eq!(strict(&[(Layer::User, on), (layer, off)]), (true, 1));
+        assert_eq!(strict(&[(layer, on)]), (false, 1));
     }
 }

@@ -17,6 +17,10 @@ pub(super) enum Effect {
     Move,
     /// Makes a link at its second argument.
     Link,
+    /// Changes who may do what with its arguments.
+    Access,
+    /// The same of all below them.
+    AccessBelow,
     /// Runs a line, or a program with its arguments.
     Run,
     ChangeDir,
@@ -28,14 +32,18 @@ pub(super) enum Effect {
     Cwd,
     /// Its value is a variable of the environment.
     Variable,
+    /// Its value is where a program is.
+    Place,
 }
 
 pub(super) fn effect(language: Language, receiver: &str, name: &str) -> Option<Effect> {
-    use Effect::{
-        Change, ChangeAll, ChangeDir, Copy, Cwd, Join, Link, Move, Open, Parent, Run, Same,
-        Variable,
-    };
-    let name = name.strip_suffix("Sync").unwrap_or(name);
+    let plain = name.strip_suffix("Sync").unwrap_or(name);
+    change(language, receiver, plain).or_else(|| value(language, receiver, plain))
+}
+
+/// What changes files, or runs a command.
+fn change(language: Language, receiver: &str, name: &str) -> Option<Effect> {
+    use Effect::{Access, AccessBelow, Change, ChangeAll, Copy, Link, Move, Open, Run};
     Some(match (language, receiver, name) {
         (Python | Perl | JavaScript, _, "open") | (Ruby, "File" | "", "open" | "new") => Open,
         (Ruby, "File" | "IO", "write") | (JavaScript, "Bun", "write") => Change(Act::Write),
@@ -67,9 +75,19 @@ pub(super) fn effect(language: Language, receiver: &str, name: &str) -> Option<E
         (_, _, "rename") | (Python, _, "replace") | (Python, "shutil", "move") => Move,
         (Perl, "", "move") | (Ruby, "FileUtils", "mv" | "move") => Move,
         (_, _, "symlink" | "ln_s" | "ln_sf") => Link,
+        (_, _, "chmod_R" | "chown_R") => AccessBelow,
+        (_, _, "chmod" | "chown" | "lchmod" | "lchown") => Access,
         (Python, "os", "system" | "popen") | (Perl | Ruby, "", "system" | "exec") => Run,
         (Python, "subprocess", "run" | "call" | "check_call" | "check_output" | "Popen") => Run,
         (JavaScript, "" | "child_process" | "cp" | "require", "exec" | "execFile" | "spawn") => Run,
+        _ => return None,
+    })
+}
+
+/// What gives a path or a text, or moves to another directory.
+fn value(language: Language, receiver: &str, name: &str) -> Option<Effect> {
+    use Effect::{ChangeDir, Cwd, Join, Parent, Place, Same, Variable};
+    Some(match (language, receiver, name) {
         (_, _, "chdir") => ChangeDir,
         (Python, _, "Path" | "PurePath" | "joinpath" | "join") => Join,
         (JavaScript, _, "join" | "resolve") | (Perl, _, "catfile" | "catdir") => Join,
@@ -80,6 +98,7 @@ pub(super) fn effect(language: Language, receiver: &str, name: &str) -> Option<E
         (_, _, "dirname") => Parent,
         (_, _, "cwd" | "getcwd" | "pwd") => Cwd,
         (Python, _, "getenv") | (Python, "environ", "get") => Variable,
+        (Python, "shutil", "which") => Place,
         _ => return None,
     })
 }

@@ -3,14 +3,18 @@
 use std::collections::HashMap;
 
 use super::super::eval::Shell;
-use super::super::field::{Field, dir_name};
+use super::super::field::Field;
 use super::super::lex::MAX_DEPTH;
+use super::super::own::{self, Depth};
 use super::super::{Limit, copy, nested};
 use super::Language;
 use super::calls::{Effect, effect};
 use super::token::{Token, tokens};
 use super::value::Value;
 use crate::base::target::Act;
+
+/// How much is copied in one step of the bound on work.
+const BYTES_A_STEP: usize = 256;
 
 /// A name, empty where it has none, and a value.
 type Argument = (String, Value);
@@ -24,15 +28,15 @@ struct Reader<'h, 's> {
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, language: Language, text: &str, args: &[Field]) {
-    // What stands before the script's own arguments.
+    // The interpreter's and the script's names, before the script's own arguments.
     let n_before = match language {
         Language::Python => 1,
         Language::JavaScript => 2,
         Language::Perl | Language::Ruby => 0,
     };
-    let args = args.iter().map(|arg| Value::Texts(vec![arg.clone()]));
-    let argv = std::iter::repeat_n(Value::Unknown, n_before).chain(args);
-    let argv = Value::List(argv.collect());
+    let mut argv = vec![Value::Unknown; n_before];
+    argv.extend(args.iter().map(|arg| Value::Texts(vec![arg.clone()])));
+    let argv = Value::List(argv);
     let names = ["argv", "ARGV"].map(|name| (name.to_owned(), argv.clone()));
     let mut reader = Reader {
         shell,
@@ -68,10 +72,10 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether a single `=` stands there.
+    /// Whether a single `=` comes next.
     fn assigns(&self, ahead: usize) -> bool {
-        let is_other = |sign| self.is_at(ahead + 1, sign);
-        self.is_at(ahead, '=') && !['=', '>', '~'].into_iter().any(is_other)
+        let longer = ['=', '>', '~'];
+        self.is_at(ahead, '=') && !longer.iter().any(|sign| self.is_at(ahead + 1, *sign))
     }
 
     fn lines(&mut self) {
@@ -165,12 +169,11 @@ impl Reader<'_, '_> {
                 break;
             }
         }
-        let is_choice = matches!(
-            self.tokens.get(self.at),
-            Some(Token::Sign('?' | '%' | '*' | '|'))
-        );
-        let is_choice = is_choice || self.name(0).is_some_and(|name| name == "if");
-        if is_choice { Value::Unknown } else { value }
+        match self.tokens.get(self.at) {
+            Some(Token::Sign('?' | '%' | '*' | '|')) => Value::Unknown,
+            Some(Token::Name(name)) if name == "if" => Value::Unknown,
+            _ => value,
+        }
     }
 
     fn operand(&mut self) -> Value {
@@ -195,8 +198,16 @@ impl Reader<'_, '_> {
             Some(Token::Sign('{')) => self.list('}'),
             Some(Token::Name(name)) => {
                 self.at += 1;
-                match self.names.get(&name).filter(|_| !self.is('(')) {
-                    Some(value) => value.clone(),
+                let variable = if self.is('(') {
+                    None
+                } else {
+                    self.value_of(&name)
+                };
+                match variable {
+                    Some(value) => value,
+                    None if name.starts_with(|c: char| c.is_ascii_digit()) => {
+                        Value::number(&name).unwrap_or_default()
+                    }
                     None if matches!(name.as_str(), "await" | "my" | "new") => {
                         return self.operand();
                     }
@@ -217,21 +228,36 @@ impl Reader<'_, '_> {
                 value = self.member(&receiver, &name, value);
                 receiver = name;
             } else if self.is('[') {
-                let number = self.name(1).and_then(|number| number.parse().ok());
-                let index = self.list(']');
-                value = match (number, &value) {
-                    (Some(at), Value::List(list)) => {
-                        list.get::<usize>(at).cloned().unwrap_or_default()
-                    }
-                    _ if matches!(receiver.as_str(), "environ" | "env" | "ENV") => {
-                        self.variable(index.elements().first().map_or("", Value::first))
-                    }
-                    _ => Value::Unknown,
-                };
+                value = self.element(&receiver, &value);
             } else {
                 return value;
             }
         }
+    }
+
+    /// `list[1]`, `environ['NAME']`
+    fn element(&mut self, receiver: &str, value: &Value) -> Value {
+        let number = self.name(1).and_then(|number| number.parse().ok());
+        let index = self.list(']');
+        match (number, value) {
+            (Some(at), Value::List(list)) => list.get::<usize>(at).cloned().unwrap_or_default(),
+            _ if matches!(receiver, "environ" | "env" | "ENV") => {
+                self.variable(index.elements().first().map_or("", Value::first))
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    /// A copy of what a name holds. Copies are work: a value can be twice the one before it.
+    fn value_of(&mut self, name: &str) -> Option<Value> {
+        let value = self.names.get(name)?;
+        self.shell.spend(value.weight() / BYTES_A_STEP);
+        let is_over = self.shell.has_given_up();
+        Some(if is_over {
+            Value::Unknown
+        } else {
+            value.clone()
+        })
     }
 
     /// Parentheses around one expression, or a list.
@@ -250,7 +276,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// What stands in brackets; a colon makes a row of a key and a value.
+    /// A list in brackets; a colon makes a row of a key and a value.
     fn list(&mut self, close: char) -> Value {
         let elements = self.arguments(close).into_iter().map(|(_, value)| value);
         Value::List(elements.collect())
@@ -315,7 +341,7 @@ impl Reader<'_, '_> {
         match name {
             "env" | "environ" | "path" | "promises" if !self.is('(') => value,
             "O_WRONLY" | "O_RDWR" | "O_CREAT" | "O_TRUNC" | "O_APPEND" => Value::text("w"),
-            "argv" => self.names.get(name).cloned().unwrap_or_default(),
+            "argv" => self.value_of(name).unwrap_or_default(),
             "parent" => self.apply(Effect::Parent, vec![(String::new(), value)]),
             "items" | "keys" | "entries" if self.is('(') => {
                 self.arguments(')');
@@ -336,12 +362,18 @@ impl Reader<'_, '_> {
     fn call(&mut self, receiver: &str, name: &str, value: Value) -> Value {
         // A text has a `replace` too.
         let is_own = name != "replace" || receiver == "os" || matches!(value, Value::Texts(_));
-        let effect = effect(self.language, receiver, name).filter(|_| is_own);
+        let effect = if is_own {
+            effect(self.language, receiver, name)
+        } else {
+            None
+        };
         let may_be_bare = matches!(self.language, Language::Perl | Language::Ruby);
-        let mut arguments = match self.is('(') {
-            true => self.arguments(')'),
-            false if may_be_bare && effect.is_some() => self.bare_arguments(),
-            false => return Value::Unknown,
+        let mut arguments = if self.is('(') {
+            self.arguments(')')
+        } else if may_be_bare && effect.is_some() {
+            self.bare_arguments()
+        } else {
+            return Value::Unknown;
         };
         if !matches!(value, Value::Unknown) {
             arguments.insert(0, (String::new(), value));
@@ -375,26 +407,12 @@ impl Reader<'_, '_> {
         };
         match effect {
             Effect::Change(act) => self.shell.report_all(value(0).texts(), act),
-            Effect::ChangeAll(act) => {
-                let paths = values
-                    .iter()
-                    .flat_map(Value::elements)
-                    .flat_map(Value::texts);
-                self.shell.report_all(paths, act);
+            Effect::ChangeAll(act) => self.shell.report_all(all_texts(&values), act),
+            Effect::Open if self.language == Language::Perl => {
+                let (path, mode) = perl_mode(&value(1), value(2));
+                self.open(&path, &mode);
             }
-            Effect::Open => {
-                let (path, mode) = match self.language {
-                    Language::Perl => perl_mode(&value(1), value(2)),
-                    _ => (value(0), value(1)),
-                };
-                let act = match mode.first() {
-                    mode if mode.len() > 4 => return Value::Unknown,
-                    mode if mode.contains(['w', 'x']) => Act::Write,
-                    mode if mode.contains(['a', '+']) => Act::Edit,
-                    _ => return Value::Unknown,
-                };
-                self.shell.report_all(path.texts(), act);
-            }
+            Effect::Open => self.open(&value(0), &value(1)),
             Effect::Copy => pairs(self.shell, &values, |shell, from, to| {
                 shell.copy_to(from, to);
             }),
@@ -404,13 +422,16 @@ impl Reader<'_, '_> {
             Effect::Link => pairs(self.shell, &values, |shell, to, at| {
                 shell.report_link(at, to)
             }),
+            Effect::Access => self.change_access(&values, Depth::Here),
+            Effect::AccessBelow => self.change_access(&values, Depth::Below),
             Effect::Run => self.run_command(&values, named("cwd")),
             Effect::ChangeDir => self.shell.place.cwd = self.dir(&value(0)),
             Effect::Join => return Value::joined(&values),
             Effect::Same => return value(0),
-            Effect::Parent => {
-                let parent = |path: &Field| path.with_text(dir_name(&path.text));
-                return Value::Texts(value(0).texts().iter().map(parent).collect());
+            Effect::Parent => return value(0).parents(),
+            Effect::Place => {
+                let found = own::place(value(0).texts());
+                return found.map_or(Value::Unknown, |path| Value::Texts(vec![path]));
             }
             Effect::Cwd => return Value::Texts(vec![self.cwd()]),
             Effect::Variable => match self.variable(value(0).first()) {
@@ -421,6 +442,28 @@ impl Reader<'_, '_> {
         Value::Unknown
     }
 
+    /// `chmod PATH, MODE` or `chmod MODE, PATHS`, of `chown` with a user and a group.
+    fn change_access(&mut self, values: &[Value], asked: Depth) {
+        let closes = values.iter().any(|value| match value {
+            Value::Number(mode) => own::closes(mode >> 6),
+            _ => false,
+        });
+        let paths: Vec<Field> = all_texts(values).cloned().collect();
+        let depth = if closes { Depth::Below } else { asked };
+        own::report_program(self.shell, &paths, depth);
+    }
+
+    /// Opens a file, for writing if its mode says so.
+    fn open(&mut self, path: &Value, mode: &Value) {
+        let act = match mode.first() {
+            mode if mode.len() > 4 => return,
+            mode if mode.contains(['w', 'x']) => Act::Write,
+            mode if mode.contains(['a', '+']) => Act::Edit,
+            _ => return,
+        };
+        self.shell.report_all(path.texts(), act);
+    }
+
     fn dir(&self, value: &Value) -> Option<String> {
         let dir = value.texts().first()?;
         self.shell.absolute(&dir.text)
@@ -428,23 +471,31 @@ impl Reader<'_, '_> {
 
     /// Runs a line, or a program with its arguments.
     fn run_command(&mut self, values: &[Value], dir: Option<Value>) {
-        let dir = dir.map(|dir| self.dir(&dir));
+        let cwd = dir.map(|dir| self.dir(&dir));
         self.shell.subshell(|shell| {
-            if let Some(dir) = dir {
-                shell.place.cwd = dir;
+            if let Some(cwd) = cwd {
+                shell.place.cwd = cwd;
             }
             if let [Value::Texts(lines)] = values {
-                let lines = lines.chunks(1);
-                return lines.for_each(|line| drop(nested::line(shell, line)));
+                for line in lines.chunks(1) {
+                    nested::line(shell, line);
+                }
+                return;
             }
-            let word = |value: &Value| value.texts().first().cloned();
-            let words = values.iter().flat_map(Value::elements).map(word);
-            let words: Vec<Field> = words
-                .map(|word| word.unwrap_or_else(Field::unknown))
-                .collect();
+            let mut words = Vec::new();
+            for value in values.iter().flat_map(Value::elements) {
+                let word = value.texts().first().cloned();
+                words.push(word.unwrap_or_else(Field::unknown));
+            }
             shell.deeper(|shell| shell.run_program(&words));
         });
     }
+}
+
+/// Every text that the values may be, those of lists too.
+fn all_texts(values: &[Value]) -> impl Iterator<Item = &Field> {
+    let elements = values.iter().flat_map(Value::elements);
+    elements.flat_map(Value::texts)
 }
 
 /// What is done with each source and its destination.
@@ -470,10 +521,12 @@ fn perl_mode(mode: &Value, path: Value) -> (Value, Value) {
         sign if sign.starts_with('>') => "w",
         _ => "",
     };
-    let plain = |text: &Field| text.with_text(text.text.trim_start_matches(['+', '>', ' ']));
     let path = match path {
         Value::Unknown if !sign.trim_matches(['>', ' ']).is_empty() => {
-            Value::Texts(mode.texts().iter().map(plain).collect())
+            let texts = mode.texts().iter();
+            let names =
+                texts.map(|text| text.with_text(text.text.trim_start_matches(['+', '>', ' '])));
+            Value::Texts(names.collect())
         }
         path => path,
     };

@@ -1,6 +1,6 @@
 //! Code in Python, JavaScript, Perl and Ruby as one kind of tokens: what joins texts is `+`, what
-//! leads to a member is `.`, whatever sign the language has for it. An expression in a text stands
-//! in parentheses between the texts around it.
+//! leads to a member is `.`, whatever sign the language has for it. An expression in a text is
+//! put in parentheses between the texts around it.
 
 use super::super::lex::escaped;
 use super::Language::{self, JavaScript, Perl, Python, Ruby};
@@ -109,12 +109,9 @@ impl Lexer<'_> {
     }
 
     fn text(&mut self, prefix: &str) {
-        let triple = ["\"\"\"", "'''"]
-            .into_iter()
-            .find(|quote| self.rest.starts_with(quote));
-        let quote = match triple.filter(|_| self.language == Python) {
-            Some(triple) => triple,
-            None => &self.rest[..1],
+        let quote = match self.rest.get(..3) {
+            Some(triple @ ("\"\"\"" | "'''")) if self.language == Python => triple,
+            _ => &self.rest[..1],
         };
         let has_holes = match self.language {
             Python => prefix.contains(['f', 'F']),
@@ -129,7 +126,7 @@ impl Lexer<'_> {
                 self.skip(quote.len());
                 break;
             }
-            if let Some((hole, len)) = hole(self.rest, self.language).filter(|_| has_holes) {
+            if has_holes && let Some((hole, len)) = hole(self.rest, self.language) {
                 self.skip(len);
                 self.tokens.push(Token::Text(std::mem::take(&mut plain)));
                 self.tokens.extend(['+', '('].map(Token::Sign));
@@ -148,7 +145,7 @@ impl Lexer<'_> {
     }
 }
 
-/// `{x}`, `${x}`, `#{x}`, `$x`: what stands in it, and how long it is.
+/// `{x}`, `${x}`, `#{x}`, `$x`: the expression in it, and how long the whole is.
 fn hole(text: &str, language: Language) -> Option<(&str, usize)> {
     let start = match language {
         Python => "{",

@@ -1,6 +1,6 @@
 //! What an expression comes to, as far as it is a path or a list of paths.
 
-use super::super::field::Field;
+use super::super::field::{Field, dir_name};
 
 /// How many texts a value may be.
 const MAX_TEXTS: usize = 64;
@@ -9,6 +9,7 @@ const MAX_TEXTS: usize = 64;
 pub(super) enum Value {
     #[default]
     Unknown,
+    Number(u32),
     /// The texts that it may be, one for each turn of a loop.
     Texts(Vec<Field>),
     List(Vec<Self>),
@@ -19,11 +20,35 @@ impl Value {
         Self::Texts(vec![Field::literal(text)])
     }
 
+    /// A whole number as the languages write it: `0o600`, `0x1f`, and with nothing but a zero in
+    /// front in base eight.
+    pub(super) fn number(word: &str) -> Option<Self> {
+        let (base, digits) = match word.as_bytes() {
+            [b'0', b'o' | b'O', ..] => (8, &word[2..]),
+            [b'0', b'x' | b'X', ..] => (16, &word[2..]),
+            [b'0', _, ..] => (8, &word[1..]),
+            _ => (10, word),
+        };
+        let number = u32::from_str_radix(digits, base).ok()?;
+        Some(Self::Number(number))
+    }
+
     pub(super) fn texts(&self) -> &[Field] {
         match self {
             Self::Texts(texts) => texts,
             _ => &[],
         }
+    }
+
+    /// About how many bytes a copy takes.
+    pub(super) fn weight(&self) -> usize {
+        const OF_EACH: usize = 32;
+        let inside: usize = match self {
+            Self::Unknown | Self::Number(_) => 0,
+            Self::Texts(texts) => texts.iter().map(|text| OF_EACH + text.text.len()).sum(),
+            Self::List(elements) => elements.iter().map(Self::weight).sum(),
+        };
+        OF_EACH + inside
     }
 
     /// The first of its texts, or nothing.
@@ -38,7 +63,7 @@ impl Value {
         }
     }
 
-    /// Of a list of rows what stands in one column; of any other list the elements.
+    /// One column of a list of rows; of any other list the elements.
     pub(super) fn column(&self, column: usize) -> Self {
         let Self::List(elements) = self else {
             return Self::Unknown;
@@ -64,24 +89,39 @@ impl Value {
         let pairs = left
             .iter()
             .flat_map(|left| right.iter().map(move |right| (left, right)));
-        Self::Texts(match left.len() == right.len() {
-            true => left.iter().zip(right).map(both).collect(),
-            false => pairs.map(both).take(MAX_TEXTS).collect(),
+        Self::Texts(if left.len() == right.len() {
+            left.iter().zip(right).map(both).collect()
+        } else {
+            pairs.map(both).take(MAX_TEXTS).collect()
         })
+    }
+
+    /// The directories that the paths are in.
+    pub(super) fn parents(&self) -> Self {
+        let paths = self.texts().iter();
+        Self::Texts(
+            paths
+                .map(|path| path.with_text(dir_name(&path.text)))
+                .collect(),
+        )
     }
 
     /// As a path within another one.
     pub(super) fn below(&self, other: &Self) -> Self {
-        self.with(other, |dir, name| match name.text.starts_with('/') {
-            true => name.clone(),
-            false => dir.join(name),
+        self.with(other, |dir, name| {
+            if name.text.starts_with('/') {
+                return name.clone();
+            }
+            let mut path = dir.join(&Field::literal(""));
+            path.push_to_path(name);
+            path
         })
     }
 
     pub(super) fn followed_by(&self, other: &Self) -> Self {
         self.with(other, |left, right| {
             let mut both = left.clone();
-            both.push(right);
+            both.push_to_path(right);
             both
         })
     }
@@ -91,8 +131,8 @@ impl Value {
         let joined = match values {
             [sign @ Self::Texts(_), Self::List(parts)]
             | [Self::List(parts), sign @ Self::Texts(_)] => {
-                let parts = parts.iter().cloned();
-                parts.reduce(|text, part| text.followed_by(sign).followed_by(&part))
+                let values = parts.iter().cloned();
+                values.reduce(|text, part| text.followed_by(sign).followed_by(&part))
             }
             values => values
                 .iter()

@@ -17,7 +17,7 @@ pub(super) enum Effect {
     Download,
     ChangeDir,
     JoinPath,
-    /// Its value is what it is told.
+    /// Its value is its argument.
     Same,
     /// It writes nothing.
     Nothing,
@@ -54,8 +54,8 @@ pub(super) fn effect(name: &str) -> Option<Effect> {
 
 /// The methods of .NET's classes.
 pub(super) fn method(class: &str, method: &str) -> Option<Effect> {
-    let class = class.strip_prefix("system.").unwrap_or(class);
-    Some(match (class, method) {
+    let short = class.strip_prefix("system.").unwrap_or(class);
+    Some(match (short, method) {
         ("io.file", "writealltext" | "writealllines" | "writeallbytes" | "create") => {
             Effect::Change(Act::Write)
         }
@@ -90,8 +90,8 @@ impl Arguments {
                 arguments.positional.push(word.clone());
                 continue;
             };
-            let (name, value) = name.split_once(':').unwrap_or((name, ""));
-            let name = name.to_lowercase();
+            let (written, value) = name.split_once(':').unwrap_or((name, ""));
+            let name = written.to_lowercase();
             let is_switch = SWITCHES.split(' ').any(|switch| switch.starts_with(&name));
             let value = match value {
                 "" if is_switch => None,

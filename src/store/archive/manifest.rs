@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Archive, Item, Kind, Run};
+use super::{Archive, Item, Run, SnapshotKind};
 use crate::base::clock;
 use crate::store::replace;
 
@@ -21,7 +21,7 @@ pub struct Manifest {
     pub v: u8,
     /// Tells this file from one of the same name that was moved away.
     program: String,
-    pub kind: Kind,
+    pub kind: SnapshotKind,
     pub system: String,
     /// Relative to the project.
     pub site: String,
@@ -67,10 +67,10 @@ impl Manifest {
 pub struct Named {
     /// Relative to the site.
     pub name: String,
-    /// Where it lies in the snapshot, if not under its name.
+    /// Where it is in the snapshot, if not under its name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     stored: Option<String>,
-    /// Bytes; 0 for a directory.
+    /// Bytes; of a directory those of all files in it.
     pub size: u64,
     pub mtime: String,
     pub is_dir: bool,

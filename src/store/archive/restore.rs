@@ -5,6 +5,7 @@ use std::{fs, io};
 
 use super::snapshot::remove_empty;
 use super::{Archive, Held, Item, Locked, Run, Snapshot, WhenChanged};
+use crate::base::path;
 use crate::store::rename::move_to_free;
 use crate::store::{modified, replace};
 
@@ -87,11 +88,12 @@ impl Archive {
 }
 
 fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
-    let to = site.join(&held.home);
+    let (from, to) = (snapshot.path.join(&held.place), site.join(&held.home));
     let above = to.parent().unwrap_or(site);
     let moved = stays_inside(&to, site)
+        .and_then(|()| links_stay_inside(&from, &to, site))
         .and_then(|()| replace::make_dir(above))
-        .and_then(|()| move_to_free(&snapshot.path.join(&held.place), &to));
+        .and_then(|()| move_to_free(&from, &to));
     match moved {
         Ok(()) => Return::Restored,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Return::Vanished,
@@ -99,6 +101,30 @@ fn come_home(snapshot: &Snapshot, held: &Held, site: &Path) -> Return {
             error: error.to_string(),
         },
     }
+}
+
+/// An entry of the archive may have been exchanged for a link since.
+///
+/// # Errors
+/// A link that would come back leads out of the site, or cannot be read.
+fn links_stay_inside(from: &Path, to: &Path, site: &Path) -> io::Result<()> {
+    let meta = fs::symlink_metadata(from)?;
+    if meta.is_symlink() {
+        let target = to.parent().unwrap_or(site).join(fs::read_link(from)?);
+        let target = path::collapse(&path::from_os(&target)).into_owned();
+        return stays_inside(&Path::new(&target).join("entry"), site).map_err(|_| {
+            io::Error::other(format!(
+                "it is a link that leads out of the site, to `{target}`"
+            ))
+        });
+    }
+    if meta.is_dir() {
+        for entry in fs::read_dir(from)? {
+            let (name, path) = entry.map(|entry| (entry.file_name(), entry.path()))?;
+            links_stay_inside(&path, &to.join(name), site)?;
+        }
+    }
+    Ok(())
 }
 
 /// A directory of the site may have become a link since.

@@ -8,8 +8,9 @@ use std::{fs, io};
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
 use super::manifest::{self, FILE as MANIFEST, Manifest};
-use super::{Kind, modified, replace};
+use super::{REPORTED, SnapshotKind, modified, replace};
 use crate::base::disk::bounded_read::if_there;
+use crate::base::disk::list::bytes_below;
 
 /// How the name of a manifest that is being written begins.
 const HALF_MANIFEST: &str = ".manifest.json.";
@@ -22,7 +23,7 @@ const A_RUN: TimeDelta = TimeDelta::minutes(1);
 pub struct Snapshot {
     pub name: String,
     pub path: PathBuf,
-    pub kind: Kind,
+    pub kind: SnapshotKind,
     /// From the name, to the millisecond.
     pub at: DateTime<Utc>,
 }
@@ -48,11 +49,11 @@ pub struct Held {
 
 impl Snapshot {
     pub(super) fn named(ring: &Path, name: &OsStr) -> Option<Self> {
-        let name = name.to_str()?;
-        let (kind, at) = parse(name)?;
-        let path = ring.join(name);
+        let text = name.to_str()?;
+        let (kind, at) = parse(text)?;
+        let path = ring.join(text);
         is_real_dir(&path).then(|| Self {
-            name: name.to_owned(),
+            name: text.to_owned(),
             path,
             kind,
             at,
@@ -102,25 +103,25 @@ impl Snapshot {
                 Some(found) => (found, home),
                 None => (place, home),
             };
-            let there = fs::symlink_metadata(self.path.join(&place));
             // The directory for an entry is made before the entry is moved.
             known.extend(place.iter().next().map(OsString::from));
-            if let Ok(meta) = there {
-                held.push(Held::new(place, home, &meta, Some(named.reason.clone())));
+            if let Some(entry) = self.held(place, home, Some(named.reason.clone())) {
+                held.push(entry);
             }
         }
         if manifest.is_some() {
             known.insert(MANIFEST.into());
         }
         known.insert(manifest::FOREIGN.into());
+        known.insert(REPORTED.into());
         for name in list(&self.path)? {
             let text = name.to_string_lossy();
             let is_of_run = manifest.is_some() || text.starts_with(HALF_MANIFEST);
             if known.contains(&name) || (is_of_run && replace::is_temp_name(&text)) {
                 continue;
             }
-            if let Ok(meta) = fs::symlink_metadata(self.path.join(&name)) {
-                held.push(Held::new(name.clone().into(), name.into(), &meta, None));
+            if let Some(entry) = self.held(name.clone().into(), name.into(), None) {
+                held.push(entry);
             }
         }
         held.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -129,43 +130,48 @@ impl Snapshot {
 
     /// What a manifest, which is text, calls by a name that is not quite its own.
     fn on_disk(&self, place: &Path) -> Option<PathBuf> {
-        let is_own = |name: &OsString| {
-            let name = place.with_file_name(name);
-            (manifest::as_text(&name) == manifest::as_text(place)).then_some(name)
-        };
         place.to_str().filter(|name| name.contains('\u{fffd}'))?;
         let names = list(&self.path.join(place.parent()?)).ok()?;
-        names.iter().find_map(is_own)
+        let mut places = names.iter().map(|name| place.with_file_name(name));
+        places.find(|own| manifest::as_text(own) == manifest::as_text(place))
     }
 }
 
 /// The kind and the time in a snapshot's name, such as
 /// `cleanup-2026-01-10T14-30-22-123Z`, with a number behind it where two runs
 /// shared a millisecond.
-pub(super) fn parse(name: &str) -> Option<(Kind, DateTime<Utc>)> {
+pub(super) fn parse(name: &str) -> Option<(SnapshotKind, DateTime<Utc>)> {
     const STAMP: usize = "2026-01-10T14-30-22-123Z".len();
-    let (kind, rest) = Kind::ALL.into_iter().rev().find_map(|kind| {
+    let (kind, rest) = SnapshotKind::ALL.into_iter().rev().find_map(|kind| {
         let rest = name.strip_prefix(&kind.prefix())?;
         Some((kind, rest))
     })?;
     let (stamp, suffix) = rest.split_at_checked(STAMP)?;
     let at = NaiveDateTime::parse_from_str(stamp, "%Y-%m-%dT%H-%M-%S-%3fZ").ok()?;
-    let is_number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
-    let numbered = suffix.strip_prefix('-').is_some_and(is_number);
+    let numbered = suffix
+        .strip_prefix('-')
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()));
     (suffix.is_empty() || numbered).then(|| (kind, at.and_utc()))
 }
 
-impl Held {
-    fn new(place: PathBuf, home: PathBuf, meta: &fs::Metadata, reason: Option<String>) -> Self {
-        Self {
+impl Snapshot {
+    /// What is at a place in the snapshot, if anything.
+    fn held(&self, place: PathBuf, home: PathBuf, reason: Option<String>) -> Option<Held> {
+        let path = self.path.join(&place);
+        let meta = fs::symlink_metadata(&path).ok()?;
+        Some(Held {
             name: manifest::as_text(&home),
             place,
             home,
-            size: if meta.is_dir() { 0 } else { meta.len() },
-            modified: modified(meta),
+            size: if meta.is_dir() {
+                bytes_below(&path)
+            } else {
+                meta.len()
+            },
+            modified: modified(&meta),
             is_dir: meta.is_dir(),
             reason,
-        }
+        })
     }
 }
 
@@ -179,12 +185,16 @@ pub fn rings_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut queue = vec![dir.to_owned()];
     while let Some(dir) = queue.pop() {
-        let names = list(&dir).unwrap_or_default();
-        let is_snapshot = |name: &OsString| Snapshot::named(&dir, name).is_some();
-        let (snapshots, others): (Vec<_>, Vec<_>) = names.into_iter().partition(is_snapshot);
-        let others = others.iter().map(|name| dir.join(name));
-        queue.extend(others.filter(|path| is_real_dir(path)));
-        if !snapshots.is_empty() {
+        let mut has_snapshot = false;
+        for name in list(&dir).unwrap_or_default() {
+            let path = dir.join(&name);
+            if Snapshot::named(&dir, &name).is_some() {
+                has_snapshot = true;
+            } else if is_real_dir(&path) {
+                queue.push(path);
+            }
+        }
+        if has_snapshot {
             found.push(dir);
         }
     }
@@ -206,12 +216,13 @@ pub(super) fn is_real_dir(path: &Path) -> bool {
 pub(super) fn remove_empty(snapshot: &Path) -> io::Result<()> {
     remove_empty_dirs(snapshot);
     let names = list(snapshot)?;
-    let is_about = |name: &OsString| {
-        name == MANIFEST
-            || name == manifest::FOREIGN
-            || replace::is_temp_name(&name.to_string_lossy())
-    };
-    if !names.iter().all(is_about) {
+    let holds_an_entry = names.iter().any(|name| {
+        name != MANIFEST
+            && name != manifest::FOREIGN
+            && name != REPORTED
+            && !replace::is_temp_name(&name.to_string_lossy())
+    });
+    if holds_an_entry {
         return Ok(());
     }
     for path in names.iter().map(|name| snapshot.join(name)) {

@@ -20,7 +20,7 @@ static SCHEMA: LazyLock<Schema> =
 /// What is wrong and what to write instead, as the rest of a sentence about the file.
 pub fn check_content(text: &str, file: FileKind) -> Result<(), String> {
     let document = front_matter::split(text)?;
-    // The blank line stands for the fence, so that line numbers are the file's.
+    // The blank line replaces the fence, so that line numbers are the file's.
     let mut value = yaml::parse(&format!("\n{}", document.front)).map_err(|error| {
         format!("its front matter is not YAML ({error}); write one `key: value` a line and put strings in double quotes")
     })?;
@@ -38,22 +38,50 @@ pub fn check_content(text: &str, file: FileKind) -> Result<(), String> {
         FileKind::Single if !has_group => &["single", "run"],
         FileKind::Single | FileKind::Team => &["team", "run"],
     };
-    let sentence = |fault: Fault<'_>| match &fault.found {
-        Some(_) => fault.to_string(),
-        None => format!("{fault}; a run needs `active`, `current_phase`, `iteration`, `gates`"),
-    };
     for def in defs {
-        SCHEMA.check(def, &value).into_result().map_err(sentence)?;
+        SCHEMA
+            .check(def, &value)
+            .into_result()
+            .map_err(|fault| sentence(&fault))?;
+    }
+    if file == FileKind::DeepDive {
+        return agents_completed(&value);
+    }
+    if value
+        .get("gates")
+        .and_then(Value::as_mapping)
+        .is_some_and(|gates| gates.is_empty())
+    {
+        return Err("`gates` is empty; a run needs those of its phases".to_owned());
     }
     let number = |key| value.get(key).and_then(Value::as_u64);
     match (number("iteration"), number("max_iterations")) {
-        (Some(iteration), Some(max)) if iteration > max && file != FileKind::DeepDive => {
-            Err(format!(
-                "`iteration` is {iteration} and `max_iterations` {max}; write at most {max}, or \
-                 close the run with `active: false` and `current_phase: \"complete\"`"
-            ))
-        }
+        (Some(iteration), Some(max)) if iteration > max => Err(format!(
+            "`iteration` is {iteration} and `max_iterations` {max}; write at most {max}, or \
+             close the run with `active: false` and `current_phase: \"complete\"`"
+        )),
         _ => Ok(()),
+    }
+}
+
+/// Of the agents that explore side by side no more end than began.
+fn agents_completed(value: &Value) -> Result<(), String> {
+    let count = |key| yaml::get(value, &["phases", "parallel_exploration", key])?.as_u64();
+    match (count("agents_completed"), count("agents_spawned")) {
+        (Some(completed), Some(spawned)) if completed > spawned => Err(format!(
+            "`agents_completed` is {completed} and `agents_spawned` {spawned}; write at most {spawned}"
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn sentence(fault: &Fault<'_>) -> String {
+    match &fault.found {
+        Some(_) => fault.to_string(),
+        None if fault.path.ends_with(".status") => {
+            format!("{fault}; write one such as `status: \"pending\"`")
+        }
+        None => format!("{fault}; a run needs `active`, `current_phase`, `iteration`, `gates`"),
     }
 }
 
@@ -233,6 +261,85 @@ mod tests {
             "report_requested: false",
             "report_requested: maybe",
             "`report_requested`",
+        );
+    }
+
+    #[test]
+    fn fields_have_their_types() {
+        let single =
+            |from: &str, to: &str, expected: &str| check(FileKind::Single, (from, to), expected);
+        let (dive, team) = (FileKind::DeepDive, FileKind::Team);
+        single(
+            "  available: false",
+            "  available: maybe",
+            "`deep_dive.available` is \"maybe\", not true or false",
+        );
+        single(
+            "  using: false",
+            "  using: 1",
+            "`deep_dive.using` is a number",
+        );
+        single(
+            "  generated: \"\"",
+            "  generated: \"soon\"",
+            "`deep_dive.generated` is \"soon\", not a time",
+        );
+        let gate = "  planning:\n    status: \"pending\"\n";
+        for (key, value, expected) in [
+            (
+                "agent",
+                "[Riko]",
+                "`gates.planning.agent` is an array, not a text",
+            ),
+            (
+                "message",
+                "{a: 1}",
+                "`gates.planning.message` is an object, not a text",
+            ),
+            ("agent", "\"Senku\"", ""),
+        ] {
+            single(gate, &format!("{gate}    {key}: {value}\n"), expected);
+        }
+        let result = "      result: \"\"\n";
+        check(
+            team,
+            (result, "      result: [APPROVED]\n"),
+            "review.result` is an array",
+        );
+        check(team, (result, "      result: \"tests fail\"\n"), "");
+        let group = "parallel_groups:\n";
+        check(
+            team,
+            (
+                group,
+                "parallel_groups:\n  mine:\n    status: \"pending\"\n",
+            ),
+            "`parallel_groups.mine` is an object, not the only group",
+        );
+        let generated = DEEP
+            .lines()
+            .find(|line| line.starts_with("generated: "))
+            .unwrap();
+        check(
+            dive,
+            (generated, "generated: \"yesterday\""),
+            "`generated` is \"yesterday\", not a time",
+        );
+        check(
+            dive,
+            ("focus_path: null", "focus_path: [src]"),
+            "`focus_path` is an array",
+        );
+        check(dive, ("focus_path: null", "focus_path: src/auth"), "");
+        check(
+            dive,
+            ("agents_spawned: 0", "agents_spawned: many"),
+            "agents_spawned` is \"many\"",
+        );
+        check(
+            dive,
+            ("agents_completed: 0", "agents_completed: 6"),
+            "`agents_completed` is 6 and `agents_spawned` 0",
         );
     }
 

@@ -11,7 +11,7 @@ use super::state::FileKind;
 use crate::base::clock;
 use crate::base::string_enum::string_enum;
 use crate::formats::front_matter;
-use crate::formats::yaml::{self, Change};
+use crate::formats::yaml::{self, KeyChange};
 
 /// Whether a new file replaces one of which a copy is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Stage {
 
 string_enum! {
     /// What `deep-dive compile` gets a text for: the sections of the file, and before them
-    /// the items that stand on top of the overview.
+    /// the items at the top of the overview.
     pub enum Part {
         TechStack = "Tech Stack",
         EntryPoints = "Entry Points",
@@ -95,12 +95,12 @@ pub fn backup_names(now: DateTime<Utc>) -> impl Iterator<Item = String> {
     })
 }
 
-/// The text of a new file. `focus` is the one path to be explored, relative to the project's
+/// The text of a new file. `path` is the one to be explored, relative to the project's
 /// root; without it all is.
-pub fn init(focus: Option<&str>, origin: Origin, now: DateTime<Utc>) -> String {
+pub fn init(path: Option<&str>, origin: Origin, now: DateTime<Utc>) -> String {
     let at = clock::seconds(now);
-    let focus = focus.map(yaml::one_line);
-    let focus = focus.as_deref();
+    let line = path.map(yaml::one_line);
+    let focus = line.as_deref();
     let scope = focus.map_or("full", |_| "focused");
     fill(include_str!("deep-dive.md"), |name| match name {
         "at" => at.clone(),
@@ -131,11 +131,11 @@ pub fn compile(
         Stage::Complete => ("complete", "complete"),
     };
     let changes = [
-        Change::new(["generated"], at.as_str()),
-        Change::new(["phase"], phase),
-        Change::new(["phases", "parallel_exploration", "status"], "complete").first(),
-        Change::new(["phases", "synthesis", "status"], "complete").first(),
-        Change::new(["phases", "compilation", "status"], status).first(),
+        KeyChange::new(["generated"], at.as_str()),
+        KeyChange::new(["phase"], phase),
+        KeyChange::new(["phases", "parallel_exploration", "status"], "complete").first(),
+        KeyChange::new(["phases", "synthesis", "status"], "complete").first(),
+        KeyChange::new(["phases", "compilation", "status"], status).first(),
     ];
     let scope = yaml::text(&value, &["scope"]).unwrap_or_else(|| "full".to_owned());
     let focus = yaml::text(&value, &["focus_path"]);
@@ -155,8 +155,8 @@ pub fn compile(
 }
 
 fn heading(at: &str, scope: &str, focus: Option<&str>) -> String {
-    let focus = focus.map_or(String::new(), |path| format!("> Focus: {path}\n"));
-    format!("\n# Deep-Dive Context\n\n> Generated: {at}\n> Scope: {scope}\n{focus}")
+    let line = focus.map_or(String::new(), |path| format!("> Focus: {path}\n"));
+    format!("\n# Deep-Dive Context\n\n> Generated: {at}\n> Scope: {scope}\n{line}")
 }
 
 /// Of the four parts of the overview, those that are not given stay.
@@ -171,9 +171,8 @@ fn overview(texts: Texts<'_>, present: &str) -> Option<String> {
     for item in items() {
         let label = format!("- **{}**:", item.as_str());
         let present = take_item(&mut lines, &label);
-        let given = given(texts, item);
-        let given = given.map(|text| format!("{label} {}", yaml::one_line(text)));
-        parts.extend(given.or(present));
+        let line = given(texts, item).map(|text| format!("{label} {}", yaml::one_line(text)));
+        parts.extend(line.or(present));
     }
     let below = lines.join("\n");
     let below = Some(below.trim()).filter(|text| !text.is_empty() && !is_pending(text));
@@ -205,24 +204,27 @@ fn is_pending(text: &str) -> bool {
 
 /// The present content of a section, up to the next heading of this file's own.
 fn section_of(body: &str, name: &str) -> String {
-    let heading = |line: &str| {
-        line.strip_prefix("## ")
-            .map(|title| title.trim_end().to_owned())
-    };
-    let is_known = |title: &String| {
-        sections()
-            .map(Part::as_str)
-            .chain(LOGS)
-            .any(|known| known == title)
-    };
     let mut lines = body
         .lines()
-        .skip_while(|line| heading(line).as_deref() != Some(name));
+        .skip_while(|line| section_title(line) != Some(name));
     if lines.next().is_none() {
         return PENDING.to_owned();
     }
-    let content = lines.take_while(|line| !heading(line).as_ref().is_some_and(is_known));
-    content.map(|line| format!("{line}\n")).collect()
+    let mut content = String::new();
+    for line in lines {
+        let mut known = sections().map(Part::as_str).chain(LOGS);
+        if section_title(line).is_some_and(|title| known.any(|known| known == title)) {
+            break;
+        }
+        content.push_str(line);
+        content.push('\n');
+    }
+    content
+}
+
+/// The title in a line that is a heading of the second level.
+fn section_title(line: &str) -> Option<&str> {
+    line.strip_prefix("## ").map(str::trim_end)
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 use chrono::{DateTime, Utc};
 
 use super::log;
-use super::state::{FlowState, GROUP, Mode, Phase};
+use super::state::{FlowFile, FlowState, GROUP, Mode, Phase};
 use crate::base::clock;
 use crate::formats::front_matter::{self, Document};
-use crate::formats::yaml::{self, Change, Value};
-use crate::systems::workflow::{GateStatus, Move, Outcome, Proof, StateChange};
+use crate::formats::yaml::{self, KeyChange, Value};
+use crate::systems::gate_record::{GateRecord, Move, Outcome};
+use crate::systems::tested::Tested;
+use crate::systems::workflow::{GateStatus, Proof};
 
 pub(super) struct Draft<'a> {
     document: Document<'a>,
@@ -15,9 +17,9 @@ pub(super) struct Draft<'a> {
     /// The run as the file states it; phase and iteration follow the changes.
     pub(super) state: FlowState,
     at: String,
-    edits: Vec<Change>,
-    /// The gates that move, with where the run stands and why from the first of them on.
-    change: StateChange,
+    edits: Vec<KeyChange>,
+    /// The gates that move, with the phase of the run and the reason from the first of them on.
+    change: GateRecord,
     entries: String,
     /// What to say of the changes where no gate moves.
     said: Option<String>,
@@ -25,11 +27,13 @@ pub(super) struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Opens the file of an active run that the shell readers understand.
-    pub(super) fn open(text: &'a str, now: DateTime<Utc>) -> Result<Self, String> {
-        let document = front_matter::split(text)?;
-        let value = yaml::parse(document.front)
-            .map_err(|error| format!("its front matter is not YAML: {error}"))?;
-        let state = FlowState::from_value(&value);
+    pub(super) fn open(file: &'a FlowFile, now: DateTime<Utc>) -> Result<Self, String> {
+        let document = front_matter::split(&file.text)?;
+        let value = match &file.front {
+            Ok(value) => value.clone(),
+            Err(error) => return Err(format!("its front matter is not YAML: {error}")),
+        };
+        let state = file.state.clone()?;
         if !state.active {
             return Err(super::INACTIVE.to_owned());
         }
@@ -39,14 +43,14 @@ impl<'a> Draft<'a> {
             state,
             at: clock::seconds(now),
             edits: Vec::new(),
-            change: StateChange::default(),
+            change: GateRecord::default(),
             entries: String::new(),
             said: None,
         })
     }
 
     pub(super) fn gate(&mut self, gate: Phase, to: GateStatus, evidence: &str) {
-        let status = Change::new(["gates", gate.as_str(), "status"], to.as_str());
+        let status = KeyChange::new(["gates", gate.as_str(), "status"], to.as_str());
         self.edits.push(status.first());
         if self.change.moves.is_empty() {
             self.change.phase = self.state.phase.map(|phase| phase.to_string());
@@ -64,6 +68,12 @@ impl<'a> Draft<'a> {
     pub(super) fn prove(&mut self, proof: Vec<Proof>, unsupported: Option<String>) {
         self.change.proof = proof;
         self.change.unsupported = unsupported;
+    }
+
+    /// Notes what has become of what the test has tested.
+    pub(super) fn note_test(&mut self, tested: &Tested) {
+        self.change.stale = tested.stale().map(str::to_owned);
+        self.change.freshness = tested.freshness();
     }
 
     /// Marks a gate as running; what was said at its last end no longer holds.
@@ -97,7 +107,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn set_iteration(&mut self, iteration: u64) {
-        self.edits.push(Change::new(["iteration"], iteration));
+        self.edits.push(KeyChange::new(["iteration"], iteration));
         self.state.iteration = Some(iteration);
     }
 
@@ -113,7 +123,7 @@ impl<'a> Draft<'a> {
 
     pub(super) fn close(&mut self, agent: &str, result: &str, gate: Option<GateStatus>) {
         self.enter(Phase::Complete);
-        self.edits.push(Change::new(["active"], false));
+        self.edits.push(KeyChange::new(["active"], false));
         self.log(Phase::Complete, agent, result, gate);
         self.said = Some(result.to_owned());
     }
@@ -230,7 +240,7 @@ impl<'a> Draft<'a> {
     }
 
     fn set<const N: usize>(&mut self, path: [&str; N], value: &str) {
-        self.edits.push(Change::new(path, value));
+        self.edits.push(KeyChange::new(path, value));
     }
 
     /// Empties a field that speaks of what was before.

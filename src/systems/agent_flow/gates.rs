@@ -10,42 +10,58 @@ use chrono::{DateTime, Utc};
 
 use super::draft::Draft;
 use super::log;
-use super::state::{Agent, FlowState, Mode, Phase};
+use super::state::{Agent, FlowFile, FlowState, Mode, Phase};
 use super::verdict::{self, Verdict};
 use crate::base::actor::AgentName;
+use crate::systems::gate_record::Outcome;
 use crate::systems::system::no_gate;
-use crate::systems::workflow::{GateStatus, Outcome, Proof};
+use crate::systems::tested::Tested;
+use crate::systems::workflow::{GateStatus, Proof};
 
 const ORCHESTRATOR: &str = "Orchestrator";
 const ABORTED: &str = "Aborted: max iterations reached";
 const COMPLETED: &str = "All phases completed successfully";
 
 /// What was seen besides an agent's words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Of a test that passed in the present phase, or that the user needs none.
-    pub test: Option<Proof>,
+    pub tested: Tested,
+    /// That the user needs no test.
+    pub control: Option<Proof>,
     /// Whether a verification without it stays open.
     pub is_required: bool,
 }
 
-/// What shows a verdict, and what is missing for that.
-fn proof_of(verdict: Verdict, evidence: &str, seen: &Seen) -> (Vec<Proof>, Option<String>) {
+impl Default for Seen {
+    fn default() -> Self {
+        Self {
+            tested: Tested::Unseen(None),
+            control: None,
+            is_required: false,
+        }
+    }
+}
+
+/// What shows a verdict, and what is missing for that. `seen` is of the one that needs a test.
+fn proof_of(verdict: Verdict, evidence: &str, seen: Option<&Seen>) -> (Vec<Proof>, Option<String>) {
+    if verdict == Verdict::EnvironmentBlocked {
+        let word = "that the environment is blocked is the agent's word alone";
+        return (Vec::new(), Some(word.to_owned()));
+    }
     let said = Proof::Verdict {
         line: evidence.to_owned(),
         at: "reply".to_owned(),
     };
-    match (verdict, &seen.test) {
-        (Verdict::Verified, None) => {
-            let missing = "no test command has ended with status 0 since the phase began";
-            (vec![said], Some(missing.to_owned()))
-        }
-        (Verdict::Verified, Some(test)) => (vec![said, test.clone()], None),
-        _ => (vec![said], None),
+    let Some(seen) = seen else {
+        return (vec![said], None);
+    };
+    match (&seen.tested, &seen.control) {
+        (Tested::Passed { proof, .. }, _) | (_, Some(proof)) => (vec![said, proof.clone()], None),
+        (tested, None) => (vec![said], tested.missing()),
     }
 }
 
-/// How a completion stands to the phase of the run.
+/// Whether a completion is of the phase that the run is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Current,
@@ -77,53 +93,44 @@ pub(super) fn standing(state: &FlowState, agent: Agent) -> Result<Standing, Stri
     ))
 }
 
-/// The end of an agent's run, with its final reply.
+/// The end of an agent's run, with its final reply. A verification asks what was `seen`.
 ///
 /// # Errors
 /// Why the run stays as it is.
 pub fn on_completion(
-    text: &str,
+    file: &FlowFile,
     name: &AgentName,
     reply: &str,
-    seen: &Seen,
+    seen: &dyn Fn() -> Seen,
     now: DateTime<Utc>,
 ) -> Outcome {
-    let mut draft = Draft::open(text, now)?;
+    let mut draft = Draft::open(file, now)?;
     let agent = gate_owner(name)?;
     let standing = standing(&draft.state, agent)?;
     let (verdict, evidence) = verdict::read(agent, reply)?;
     let evidence = log::truncate_message(evidence);
     let (gate, to) = (agent.gate(), verdict.gate_status());
-    let message = log::truncate_message(&match verdict {
-        Verdict::EnvironmentBlocked => {
-            let caveat = verdict::headline(&evidence);
-            format!("Environment blocked, passed with a caveat: {caveat}")
-        }
-        _ => verdict::headline(reply).to_owned(),
-    });
-    let (proof, missing) = proof_of(verdict, &evidence, seen);
-    if let (Some(missing), true) = (&missing, seen.is_required) {
+    let message = message_of(verdict, &evidence, reply);
+    let seen = (verdict == Verdict::Verified).then(seen);
+    let (proof, missing) = proof_of(verdict, &evidence, seen.as_ref());
+    if let (Some(missing), Some(seen)) = (&missing, &seen)
+        && seen.is_required
+    {
         return Err(format!("`{gate}` stays open: {missing}"));
     }
     draft.gate(gate, to, &evidence);
     if to == GateStatus::Passed {
         draft.prove(proof, missing);
+        if let Some(seen) = &seen
+            && seen.control.is_none()
+        {
+            draft.note_test(&seen.tested);
+        }
     }
     draft.sign(gate, Some(agent.as_str()), Some(&message));
     draft.log(gate, agent.as_str(), &message, Some(to));
     let phase_outcome = if agent.phase(draft.state.mode) == Phase::ReviewVerification {
-        // The caveat is in the message; a member's result has two words.
-        let result = match verdict {
-            Verdict::EnvironmentBlocked => Verdict::Verified,
-            verdict => verdict,
-        };
-        let outcome = draft.member(gate, to, result.as_str());
-        match outcome {
-            Some(outcome) => draft.settle_group(outcome, &evidence),
-            None if standing == Standing::Current => draft.begin_group(),
-            None => {}
-        }
-        outcome
+        member_outcome(&mut draft, agent, verdict, &evidence, standing)
     } else {
         Some(to)
     };
@@ -135,6 +142,39 @@ pub fn on_completion(
         draft.close(ORCHESTRATOR, ABORTED, Some(GateStatus::Failed));
     }
     draft.finish()
+}
+
+/// The message that is kept of a completion.
+fn message_of(verdict: Verdict, evidence: &str, reply: &str) -> String {
+    log::truncate_message(&match verdict {
+        Verdict::EnvironmentBlocked => {
+            let caveat = verdict::headline(evidence);
+            format!("Environment blocked, passed with a caveat: {caveat}")
+        }
+        _ => verdict::headline(reply).to_owned(),
+    })
+}
+
+/// Notes the result of a member of the group that reviews; the group's, once all have one.
+fn member_outcome(
+    draft: &mut Draft<'_>,
+    agent: Agent,
+    verdict: Verdict,
+    evidence: &str,
+    standing: Standing,
+) -> Option<GateStatus> {
+    // The caveat is in the message; a member's result has two words.
+    let result = match verdict {
+        Verdict::EnvironmentBlocked => Verdict::Verified,
+        verdict => verdict,
+    };
+    let outcome = draft.member(agent.gate(), verdict.gate_status(), result.as_str());
+    match outcome {
+        Some(outcome) => draft.settle_group(outcome, evidence),
+        None if standing == Standing::Current => draft.begin_group(),
+        None => {}
+    }
+    outcome
 }
 
 /// What the start of an agent means.
@@ -179,8 +219,8 @@ pub(super) fn may_start(state: &FlowState, agent: Agent) -> Result<Entrance, Str
 ///
 /// # Errors
 /// Why the run stays as it is.
-pub fn on_start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Outcome {
-    let mut draft = Draft::open(text, now)?;
+pub fn on_start(file: &FlowFile, name: &AgentName, now: DateTime<Utc>) -> Outcome {
+    let mut draft = Draft::open(file, now)?;
     let agent = gate_owner(name)?;
     let entrance = may_start(&draft.state, agent)?;
     if entrance == Entrance::Again && !draft.reopen() {
@@ -209,8 +249,8 @@ pub fn on_start(text: &str, name: &AgentName, now: DateTime<Utc>) -> Outcome {
 ///
 /// # Errors
 /// Why the run stays as it is.
-pub fn on_stop(text: &str, now: DateTime<Utc>) -> Outcome {
-    let mut draft = Draft::open(text, now)?;
+pub fn on_stop(file: &FlowFile, now: DateTime<Utc>) -> Outcome {
+    let mut draft = Draft::open(file, now)?;
     if !draft.state.all_passed() {
         return Err("not every gate has passed".to_owned());
     }

@@ -7,18 +7,18 @@ use crate::systems::workflow::GateStatus;
 const MESSAGE_MAX: usize = 200;
 
 /// One entry, starting with a blank line. `phase` is the one that ended, and
-/// `Result` stands before `Gate`: readers take the last of the two for the
+/// `Result` comes before `Gate`: readers take the last of the two for the
 /// gate. What is empty gets no line.
 pub fn entry(phase: &str, agent: &str, result: &str, gate: Option<GateStatus>, at: &str) -> String {
     let mut entry = format!("\n### Phase: {phase}\n");
     if let Some(first) = entry.get_mut(12..13) {
         first.make_ascii_uppercase();
     }
-    let gate = gate.map_or("", GateStatus::as_str);
+    let status = gate.map_or("", GateStatus::as_str);
     for (key, value) in [
         ("Agent", agent),
         ("Result", result),
-        ("Gate", gate),
+        ("Gate", status),
         ("Timestamp", at),
     ] {
         if !value.is_empty() {

@@ -6,24 +6,25 @@ use chrono::{DateTime, Utc};
 use super::deep_dive::Context;
 use super::draft::{Draft, group_outcome};
 use super::log;
-use super::state::{FlowState, Mode, Phase};
+use super::state::{FlowFile, FlowState, Mode, Phase};
 use super::verdict::Verdict;
 use crate::base::clock;
 use crate::formats::yaml::quote;
-use crate::systems::workflow::{GateStatus, Outcome};
+use crate::systems::gate_record::Outcome;
+use crate::systems::workflow::GateStatus;
 
 /// How a new run relates to a deep dive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeepDive {
     Missing,
-    /// It exists, and the run was not told to use it.
+    /// It exists, and the run does not use it.
     Available(Context),
     Used(Context),
 }
 
 /// The arguments of `flow init`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Init {
+pub struct NewRun {
     pub task: String,
     /// `Single` is for the single file, the other two for the team file.
     pub mode: Mode,
@@ -51,7 +52,7 @@ pub fn may_replace(present: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// An empty task, no iterations.
-pub fn init(init: &Init, now: DateTime<Utc>) -> Result<String, String> {
+pub fn init(init: &NewRun, now: DateTime<Utc>) -> Result<String, String> {
     if init.task.trim().is_empty() {
         return Err("the task is empty; say what is to be done".to_owned());
     }
@@ -131,7 +132,8 @@ pub struct Update {
 /// # Errors
 /// What is wrong with the arguments or with the present file.
 pub fn update(text: &str, update: &Update, now: DateTime<Utc>) -> Result<Outcome, String> {
-    let state = FlowState::read(text)?;
+    let file = FlowFile::read("", text.to_owned());
+    let state = file.state.clone()?;
     check_flags(update, &state)?;
     match (state.active, update.complete) {
         (true, _) => {}
@@ -142,7 +144,7 @@ pub fn update(text: &str, update: &Update, now: DateTime<Utc>) -> Result<Outcome
             return Err("the run is closed; start one with `statewarden flow init`".to_owned());
         }
     }
-    let mut draft = Draft::open(text, now)?;
+    let mut draft = Draft::open(&file, now)?;
     let note = update
         .message
         .as_deref()
@@ -170,7 +172,7 @@ pub fn update(text: &str, update: &Update, now: DateTime<Utc>) -> Result<Outcome
     draft.finish().map(Ok)
 }
 
-/// The group's phase stands for the review where a run has no group.
+/// The group's phase is the review where a run has no group.
 fn phase_in(phase: Phase, mode: Mode) -> Phase {
     match (phase, mode) {
         (Phase::ReviewVerification, Mode::Sequential) => Phase::Review,

@@ -6,7 +6,7 @@ use crate::base::actor::AgentName;
 use crate::base::string_enum::string_enum;
 use crate::formats::front_matter;
 use crate::formats::yaml::{self, Value};
-use crate::systems::workflow::{Gate, GateStatus, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, UnreadableState, Workflow};
 
 /// The key of the only parallel group, and of its gate and phase.
 pub const GROUP: &str = "review_verification";
@@ -103,14 +103,14 @@ string_enum! {
 
 /// `parallel_groups.review_verification` of the team file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct ReviewGroup {
     pub status: GateStatus,
     pub started_at: Option<String>,
     pub review: GateStatus,
     pub verification: GateStatus,
 }
 
-impl Group {
+impl ReviewGroup {
     pub fn member(&self, gate: Phase) -> GateStatus {
         if gate == Phase::Review {
             self.review
@@ -131,8 +131,40 @@ pub struct FlowState {
     pub mode: Mode,
     /// Every gate of the file, in the file's order.
     pub gates: Vec<Gate>,
-    pub group: Option<Group>,
+    pub group: Option<ReviewGroup>,
     pub started_at: Option<String>,
+}
+
+/// A file of a run, read once: its text, and what that says.
+pub struct FlowFile {
+    /// Its name; `""` where it is not needed.
+    pub name: &'static str,
+    pub text: String,
+    /// Its front matter. The error says why there is none.
+    pub(super) front: Result<Value, String>,
+    pub state: Result<FlowState, String>,
+}
+
+impl FlowFile {
+    pub fn read(name: &'static str, text: String) -> Self {
+        let front = front_matter::read(&text);
+        let state = match &front {
+            Ok(value) if value.is_mapping() => Ok(FlowState::from_value(value)),
+            Ok(_) => Err("its front matter holds no `key: value` lines".to_owned()),
+            Err(why) => Err(why.clone()),
+        };
+        Self {
+            name,
+            text,
+            front,
+            state,
+        }
+    }
+
+    /// Whether it holds an active run, or cannot tell.
+    pub fn may_be_active(&self) -> bool {
+        self.state.as_ref().map_or(true, |state| state.active)
+    }
 }
 
 /// Whether a text that does not parse says, to those who look at its lines,
@@ -147,11 +179,7 @@ impl FlowState {
     /// # Errors
     /// Says why the text has no readable front matter.
     pub fn read(text: &str) -> Result<Self, String> {
-        let value = front_matter::read(text)?;
-        if !value.is_mapping() {
-            return Err("its front matter holds no `key: value` lines".to_owned());
-        }
-        Ok(Self::from_value(&value))
+        FlowFile::read("", text.to_owned()).state
     }
 
     /// The run in a parsed front matter.
@@ -193,7 +221,13 @@ impl FlowState {
     }
 
     pub fn all_passed(&self) -> bool {
-        self.mode.gates().all(|gate| self.gate(gate).has_passed())
+        self.first_open().is_none()
+    }
+
+    /// The first of the gates that count which has not passed.
+    pub fn first_open(&self) -> Option<Phase> {
+        let mut gates = self.mode.gates();
+        gates.find(|gate| !self.gate(*gate).has_passed())
     }
 
     /// Whether review, verification or their group sent the work back to Loid.
@@ -203,7 +237,10 @@ impl FlowState {
             .gates()
             .skip_while(|gate| *gate != Phase::Implementation)
             .skip(1);
-        let group = self.group.as_ref().filter(|_| self.mode == Mode::Team);
+        let group = match self.mode {
+            Mode::Team => self.group.as_ref(),
+            Mode::Single | Mode::Sequential => None,
+        };
         let members = group.map(|group| [group.status, group.review, group.verification]);
         later.any(|gate| self.gate(gate) == GateStatus::Failed)
             || members
@@ -244,6 +281,25 @@ impl FlowState {
         format!("{sentence} ({})", open.map_or(GROUP, |gate| gate.as_str()))
     }
 
+    /// The run as `status` shows it.
+    pub fn workflow(&self, file: &str) -> Workflow {
+        // The group's gate is not part of a sequential run.
+        let mut gates = self.gates.clone();
+        gates.retain(|gate| self.mode != Mode::Sequential || gate.name != GROUP);
+        let times = self.gates.iter().filter_map(|gate| gate.timestamp.clone());
+        Workflow {
+            active: self.active,
+            phase: self.phase.map(|phase| phase.to_string()),
+            iteration: self.iteration,
+            max_iterations: self.max_iterations,
+            next: self.next(),
+            updated_at: times.chain(self.started_at.clone()).max(),
+            gates,
+            started_at: self.started_at.clone(),
+            ..Workflow::new(super::ID, file)
+        }
+    }
+
     /// The one member of the group that is still out, when the other has passed.
     fn open_member(&self) -> Option<Phase> {
         let group = self.group.as_ref()?;
@@ -268,9 +324,9 @@ fn status_from(text: Option<String>) -> GateStatus {
     }
 }
 
-fn group_from(group: &Value) -> Group {
+fn group_from(group: &Value) -> ReviewGroup {
     let status = |path: &[&str]| status_from(yaml::text(group, path));
-    Group {
+    ReviewGroup {
         status: status(&["status"]),
         started_at: yaml::text(group, &["started_at"]),
         review: status(&["review", "status"]),
@@ -296,35 +352,16 @@ fn gates_from(value: &Value, key: &str) -> Vec<Gate> {
 ///
 /// # Errors
 /// Names the file and says why it cannot be read.
-pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
+pub fn read_workflow(text: &str, file: &str) -> Result<Workflow, UnreadableState> {
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    let context = |why| anyhow::anyhow!("could not read `{file}`: {why}");
+    let context = |why| UnreadableState::new(file, why);
     if FileKind::parse(name) == Some(FileKind::DeepDive) {
         return Ok(deep_dive_workflow(
             &front_matter::read(text).map_err(context)?,
             file,
         ));
     }
-    let state = FlowState::read(text).map_err(context)?;
-    // The group's gate is not part of a sequential run.
-    let counts = |gate: &Gate| state.mode != Mode::Sequential || gate.name != GROUP;
-    let times = state.gates.iter().filter_map(|gate| gate.timestamp.clone());
-    Ok(Workflow {
-        active: state.active,
-        phase: state.phase.map(|phase| phase.to_string()),
-        iteration: state.iteration,
-        max_iterations: state.max_iterations,
-        next: state.next(),
-        updated_at: times.chain(state.started_at.clone()).max(),
-        gates: state
-            .gates
-            .iter()
-            .filter(|gate| counts(gate))
-            .cloned()
-            .collect(),
-        started_at: state.started_at,
-        ..Workflow::new(super::ID, file)
-    })
+    Ok(FlowState::read(text).map_err(context)?.workflow(file))
 }
 
 fn deep_dive_workflow(value: &Value, file: &str) -> Workflow {

@@ -6,7 +6,7 @@
 
 use super::state::Agent;
 use crate::base::string_enum::string_enum;
-use crate::formats::markdown::{self, Fence, Line};
+use crate::formats::markdown::{self, Line};
 use crate::formats::verdict;
 use crate::systems::workflow::GateStatus;
 
@@ -38,7 +38,7 @@ impl Verdict {
 }
 
 /// The verdict and the line that holds it, or why there is none.
-pub type Reading<'a> = Result<(Verdict, &'a str), &'static str>;
+pub type Reading<'a> = Result<(Verdict, &'a str), String>;
 
 const REVIEW: &[Verdict] = &[Verdict::Approved, Verdict::NeedsChanges];
 const VERIFICATION: &[Verdict] = &[
@@ -54,12 +54,12 @@ const VERIFICATION: &[Verdict] = &[
 pub fn read(agent: Agent, reply: &str) -> Reading<'_> {
     let lines = markdown::lines(reply);
     if lines.iter().all(|line| line.text.trim().is_empty()) {
-        return Err("the reply is empty");
+        return Err("the reply is empty".to_owned());
     }
     match agent {
         Agent::Riko => reported(&lines),
         Agent::Senku | Agent::Loid if is_escalation(&lines) => {
-            Err("the agent escalated a contradicted assumption")
+            Err("the agent escalated a contradicted assumption".to_owned())
         }
         Agent::Senku => reported(&lines),
         Agent::Loid => read_checks(&lines),
@@ -97,57 +97,61 @@ fn is_escalation(lines: &[Line<'_>]) -> bool {
 
 /// Loid's instructions show the result inside a fence, so a result that starts
 /// its line counts there too; within other text only outside of fences. The
-/// last one stands, since checks are repeated until they pass.
+/// last one counts, since checks are repeated until they pass.
 fn read_checks<'a>(lines: &[Line<'a>]) -> Reading<'a> {
-    const FAILED: &str = "❌ Verification Failed";
-    const NOT_RUN: &str = "VERIFICATION NOT RUN";
-    const PASSED: &str = "✅ Verification Complete";
-    let last_marker = |line: &Line<'a>| {
-        let at = |marker| {
-            find_uncited(line.text, marker).filter(|&at| {
-                line.fence == Fence::Outside
-                    || line.text[..at]
-                        .trim_matches(['#', '*', '-', ' '])
-                        .is_empty()
-            })
-        };
-        let found = [FAILED, NOT_RUN, PASSED]
-            .into_iter()
-            .filter_map(|marker| Some((at(marker)?, marker)));
-        Some((found.max()?.1, line.text.trim()))
-    };
     match lines.iter().rev().find_map(last_marker) {
         Some((FAILED, evidence)) => Ok((Verdict::ChecksFailed, evidence)),
-        Some((NOT_RUN, _)) => Err("the agent did not run its checks"),
+        Some((NOT_RUN, _)) => Err("the agent did not run its checks".to_owned()),
         Some((_, evidence)) => Ok((Verdict::Reported, evidence)),
         None => reported(lines),
     }
 }
 
+const FAILED: &str = "❌ Verification Failed";
+const NOT_RUN: &str = "VERIFICATION NOT RUN";
+const PASSED: &str = "✅ Verification Complete";
+
+/// The last marker on a line, with the line; in a code fence only one that begins it.
+fn last_marker<'a>(line: &Line<'a>) -> Option<(&'static str, &'a str)> {
+    let found = [FAILED, NOT_RUN, PASSED].into_iter().filter_map(|marker| {
+        let at = find_uncited(line.text, marker)?;
+        let before = line.text[..at].trim_matches(['#', '*', '-', ' ']);
+        (!line.block.is_fence() || before.is_empty()).then_some((at, marker))
+    });
+    Some((found.max()?.1, line.text.trim()))
+}
+
 fn read_verdict<'a>(lines: &[Line<'a>], words: &[Verdict]) -> Reading<'a> {
     let Some(found) = verdict::last(lines) else {
-        return Err("the reply has no `Verdict` or `Overall` line");
+        return Err("the reply has no `Verdict` or `Overall` line".to_owned());
     };
-    let is_it = |verdict: &&Verdict| found.word == Some(verdict.as_str());
-    match words.iter().find(is_it) {
-        Some(verdict) => Ok((*verdict, found.line)),
-        None => Err("the verdict line holds no single verdict of this agent"),
+    let mut known = words.iter();
+    let Some(verdict) = known.find(|verdict| found.word == Some(verdict.as_str())) else {
+        return Err("the verdict line holds no single verdict of this agent".to_owned());
+    };
+    let others = words.iter().filter(|word| *word != verdict);
+    let others: Vec<&str> = others.map(|word| word.as_str()).collect();
+    match verdict::contradiction(lines, &found, &others) {
+        Some(line) => Err(verdict::undecided(verdict.as_str(), line)),
+        None => Ok((*verdict, found.line)),
     }
 }
 
-/// Where a marker stands last on a line without being cited there: not in a
+/// The last place of a marker on a line where it is not cited: not in a
 /// block quote, a code span or quotation marks.
 fn find_uncited(line: &str, marker: &str) -> Option<usize> {
-    let is_open = |before: &str, mark: char| before.matches(mark).count() % 2 == 1;
-    let is_cited = |before: &str| {
-        before.trim_start().starts_with('>')
-            || is_open(before, '`')
-            || is_open(before, '"')
-            || before.rfind('“') > before.rfind('”')
-    };
     line.rmatch_indices(marker)
         .map(|(at, _)| at)
         .find(|&at| !is_cited(&line[..at]))
+}
+
+/// Whether what follows a text is in a block quote, a code span or quotation marks.
+fn is_cited(before: &str) -> bool {
+    let is_open = |mark: char| before.matches(mark).count() % 2 == 1;
+    before.trim_start().starts_with('>')
+        || is_open('`')
+        || is_open('"')
+        || before.rfind('“') > before.rfind('”')
 }
 
 #[cfg(test)]
@@ -183,7 +187,7 @@ mod tests {
     fn evidence_is_the_line_that_decided() {
         let evidence = |agent, reply| match read(agent, reply) {
             Ok((_, evidence)) => evidence.to_owned(),
-            Err(why) => why.to_owned(),
+            Err(why) => why,
         };
         assert_eq!(
             evidence(Agent::Lawliet, "a\n### Verdict\n\n**APPROVED**\nb"),

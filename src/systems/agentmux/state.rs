@@ -1,16 +1,13 @@
 //! AgentMux's `state.json`, which only its orchestrator writes: read, checked,
 //! never changed.
 
-use std::sync::LazyLock;
-
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::event;
+use super::{check, event};
 use crate::formats::json::Document;
-use crate::formats::schema::Schema;
 use crate::formats::yaml;
-use crate::systems::workflow::{Gate, GateStatus, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, UnreadableState, Workflow};
 
 /// The phases in the order of a run, with the virtual end `failed`.
 pub const PHASES: [&str; 9] = [
@@ -24,9 +21,6 @@ pub const PHASES: [&str; 9] = [
     "completing",
     "failed",
 ];
-
-static SCHEMA: LazyLock<Schema> =
-    LazyLock::new(|| Schema::built_in(include_str!("state.schema.json")));
 
 /// One session as `agentmux show` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -45,10 +39,8 @@ pub struct Session {
 /// feature directory; a file that is there but cannot be read as text counts as
 /// an empty one.
 pub fn session(name: &str, files: &dyn Fn(&str) -> Option<String>) -> Session {
-    let (state, problems) = match files("state.json") {
-        Some(text) => (parse(&text).ok(), validate(&text)),
-        None => (None, vec!["there is no `state.json`".to_owned()]),
-    };
+    let state = files("state.json").and_then(|text| parse(&text).ok());
+    let problems = check::problems(files);
     let text = |key| Some(state.as_ref()?.get(key)?.as_str()?.to_owned());
     Session {
         name: name.to_owned(),
@@ -64,41 +56,11 @@ pub fn session(name: &str, files: &dyn Fn(&str) -> Option<String>) -> Session {
 }
 
 /// Python's reader takes no byte-order mark.
-fn parse(text: &str) -> Result<Map<String, Value>, String> {
+pub(super) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     if text.starts_with('\u{feff}') {
         return Err("starts with a byte-order mark, which AgentMux cannot parse".to_owned());
     }
     Document::parse(text).map(|document| document.root().clone())
-}
-
-/// What is wrong with the text of a `state.json`: nothing for every file that
-/// AgentMux writes itself. Where its documents and its code differ, both forms
-/// are taken.
-pub fn validate(text: &str) -> Vec<String> {
-    let state = match parse(text) {
-        Ok(state) => state,
-        Err(why) => return vec![why],
-    };
-    let faults = SCHEMA.check("", &state).faults;
-    let mut problems: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    let number = |key| state.get(key).and_then(Value::as_u64);
-    if let (Some(index), Some(total)) = (
-        number("implementation_group_index"),
-        number("implementation_group_total"),
-    ) && index > total
-    {
-        problems.push(format!("group {index} of {total} is active"));
-    }
-    let completed = state
-        .get("completed_subplans")
-        .and_then(Value::as_array)
-        .map(Vec::len);
-    if let (Some(completed), Some(count)) = (completed, number("subplan_count"))
-        && completed as u64 > count
-    {
-        problems.push(format!("{completed} sub-plans of {count} are completed"));
-    }
-    problems
 }
 
 /// Where AgentMux would go on: in the present phase, after a failure in the
@@ -118,7 +80,7 @@ pub fn infer_resume_phase(
     let number = |key| state.get(key).and_then(Value::as_u64).unwrap_or(0);
     let first_done = exists("06_implementation/done_1");
     let fixing = number("review_iteration") > 0 && exists("07_review/fix_request.md");
-    let implemented = || match number("subplan_count") {
+    let implemented = match number("subplan_count") {
         // The original takes any `done_*` here; they are numbered from 1.
         0 => first_done,
         count => (1..=count).all(|n| exists(&format!("06_implementation/done_{n}"))),
@@ -132,7 +94,7 @@ pub fn infer_resume_phase(
         ("designing", &|| {
             !needs_design(files) || exists("05_design/design.md")
         }),
-        ("implementing", &|| fixing || implemented()),
+        ("implementing", &|| fixing || implemented),
         // In a fixing round the review has run until its fix is done.
         ("reviewing", &|| reviewed(files) || (fixing && !first_done)),
         ("fixing", &|| !fixing || first_done),
@@ -146,14 +108,13 @@ fn product_managed(state: &Map<String, Value>, files: &dyn Fn(&str) -> Option<St
         .get("product_manager")
         .and_then(Value::as_bool)
         .unwrap_or(false);
-    let submitted = || {
-        let log = files("tool_events.jsonl").unwrap_or_default();
-        event::read(log.as_bytes(), 0)
-            .unapplied
-            .iter()
-            .any(|event| event.tool == "submit_pm_done")
-    };
-    !asked_for || submitted() || files("02_architecting/architecture.md").is_some()
+    !asked_for || was_submitted(files) || files("02_architecting/architecture.md").is_some()
+}
+
+fn was_submitted(files: &dyn Fn(&str) -> Option<String>) -> bool {
+    let log = files("tool_events.jsonl").unwrap_or_default();
+    let events = event::read(log.as_bytes(), 0).unapplied;
+    events.iter().any(|event| event.tool == "submit_pm_done")
 }
 
 fn needs_design(files: &dyn Fn(&str) -> Option<String>) -> bool {
@@ -186,41 +147,32 @@ fn yaml_value(text: &str, key: &str) -> Option<String> {
     yaml::text(&yaml::parse(text).ok()?, &[key])
 }
 
-/// A session as `status` shows it; the phases stand for gates.
+/// A session as `status` shows it; its phases are shown as gates.
 ///
 /// # Errors
 /// `state.json` is missing or no JSON object.
 pub fn read_workflow(
     file: &str,
     files: &dyn Fn(&str) -> Option<String>,
-) -> anyhow::Result<Workflow> {
+) -> Result<Workflow, UnreadableState> {
     let text = files("state.json").unwrap_or_default();
-    let state = parse(&text).map_err(|why| anyhow::anyhow!("could not read `{file}`: {why}"))?;
+    let state = parse(&text).map_err(|why| UnreadableState::new(file, why))?;
     let string = |key| state.get(key).and_then(Value::as_str).map(str::to_owned);
     let phase = string("phase");
     let at = phase
         .as_deref()
         .and_then(|phase| PHASES.iter().position(|name| *name == phase));
     let failed = phase.as_deref() == Some("failed");
-    let gate_status = |idx: usize| match at {
-        Some(at) if !failed && idx < at => GateStatus::Passed,
-        Some(at) if !failed && idx == at => GateStatus::InProgress,
-        _ => GateStatus::Pending,
-    };
-    let optional = |name: &str| match name {
-        "product_management" => state.get("product_manager") == Some(&Value::Bool(true)),
-        "designing" => needs_design(files),
-        "fixing" => state.get("review_iteration").and_then(Value::as_u64) > Some(0),
-        _ => true,
-    };
     let gates = PHASES
         .iter()
         .enumerate()
         .filter(|(_, name)| **name != "failed")
         .map(|(idx, name)| {
-            let status = match optional(name) {
-                true => gate_status(idx),
-                false => GateStatus::Skipped,
+            let status = match at {
+                _ if !is_part_of_run(name, &state, files) => GateStatus::Skipped,
+                Some(at) if !failed && idx < at => GateStatus::Passed,
+                Some(at) if !failed && idx == at => GateStatus::InProgress,
+                _ => GateStatus::Pending,
             };
             Gate::new(name, status)
         });
@@ -243,6 +195,20 @@ pub fn read_workflow(
         phase,
         ..Workflow::new(super::ID, file)
     })
+}
+
+/// Whether a phase is one of this run: three of them are not of each.
+fn is_part_of_run(
+    phase: &str,
+    state: &Map<String, Value>,
+    files: &dyn Fn(&str) -> Option<String>,
+) -> bool {
+    match phase {
+        "product_management" => state.get("product_manager") == Some(&Value::Bool(true)),
+        "designing" => needs_design(files),
+        "fixing" => state.get("review_iteration").and_then(Value::as_u64) > Some(0),
+        _ => true,
+    }
 }
 
 fn approved(files: &dyn Fn(&str) -> Option<String>) -> bool {

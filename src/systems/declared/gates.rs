@@ -1,18 +1,16 @@
-//! The gates of a declared system: the start and the end of agents move them in one state
-//! file, of which nobody else is a writer.
-//!
-//! Names are relative to the root, where the state file and the sites are.
+//! The gates of a declared system: which agent works for which, what is open, and what is shown.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 
-use super::needs::{AgentEnd, judge};
+use super::directories::{Directories, DirectoryRun, Layout};
+use super::step::Step;
 use crate::base::actor::AgentName;
 use crate::base::{clock, path};
-use crate::settings::gates::{GateRule, Need};
-use crate::settings::model::{Declared, EvidenceMode};
-use crate::systems::system::{AgentEvent, ClosedGate, Effects, FileOutcome, Files};
-use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, StateChange, Workflow};
+use crate::settings::gates::{GateRule, MAIN, Need};
+use crate::settings::model::Declared;
+use crate::systems::gate_record::{GateRecord, Outcome};
+use crate::systems::system::{AgentEvent, ClosedGate, Effects, Files, of_no_gate};
+use crate::systems::workflow::{Gate, GateStatus, UnreadableState, Workflow};
 
 /// Where the states of declared systems are, below the root.
 pub const DIR: &str = ".claude/statewarden/gates";
@@ -26,109 +24,52 @@ pub fn file_of(id: &str) -> String {
 #[derive(Clone, Copy)]
 pub struct Gates<'s> {
     id: &'s str,
-    rules: &'s [GateRule],
-}
-
-/// The state file.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct State {
-    /// When the run began and last moved: UTC, RFC 3339, seconds.
-    started_at: Option<String>,
-    updated_at: Option<String>,
-    gates: Vec<Gate>,
-}
-
-impl State {
-    fn get(&self, name: &str) -> Option<&Gate> {
-        self.gates.iter().find(|gate| gate.name == name)
-    }
-
-    fn is_over(&self) -> bool {
-        self.gates.iter().all(|gate| gate.status.has_passed())
-    }
-
-    fn is_active(&self) -> bool {
-        self.started_at.is_some() && !self.is_over()
-    }
-
-    /// The first gate before another that has not passed.
-    fn closed_before(&self, rule: &GateRule) -> Option<&Gate> {
-        let mut before = rule.after.iter().filter_map(|name| self.get(name));
-        before.find(|gate| !gate.status.has_passed())
-    }
-
-    fn set(
-        &mut self,
-        name: &str,
-        status: GateStatus,
-        agent: Option<&AgentName>,
-        now: &str,
-    ) -> Move {
-        let mut from = GateStatus::Pending;
-        if let Some(gate) = self.gates.iter_mut().find(|gate| gate.name == name) {
-            from = std::mem::replace(&mut gate.status, status);
-            gate.timestamp = agent.map(|_| now.to_owned());
-            gate.agent = agent.map(AgentName::to_string);
-        }
-        self.updated_at = Some(now.to_owned());
-        Move {
-            gate: name.to_owned(),
-            from,
-            to: status,
-        }
-    }
-
-    fn text(&self) -> String {
-        let text = serde_json::to_string_pretty(self);
-        text.unwrap_or_default() + "\n"
-    }
+    declared: &'s Declared,
+    pub(super) layout: Layout,
 }
 
 impl<'s> Gates<'s> {
     pub fn of(id: &'s str, declared: &'s Declared) -> Self {
-        let rules = &declared.gates;
-        Self { id, rules }
+        let is_one = matches!(declared.sites.as_slice(), [site] if site.as_name().is_some());
+        Self {
+            id,
+            declared,
+            layout: if is_one { Layout::One } else { Layout::Many },
+        }
     }
 
-    fn file(&self) -> String {
+    pub(super) fn file(&self) -> String {
         file_of(self.id)
     }
 
-    /// The state of the contract's gates; without a file all are pending.
-    fn state(&self, files: &dyn Files) -> Result<State, String> {
-        let state = match files.read(&self.file())? {
-            None => State::default(),
-            Some(text) => {
-                let state = serde_json::from_str::<State>(&text);
-                state.map_err(|error| format!("`{}` is no state: {error}", self.file()))?
-            }
-        };
-        let pending = |name: &str| Gate::new(name, GateStatus::Pending);
-        let known = |name: &str| state.get(name).cloned().unwrap_or_else(|| pending(name));
-        let gates = self.rules.iter().map(|rule| known(&rule.name));
-        Ok(State {
-            gates: gates.collect(),
-            ..state
-        })
+    pub(super) fn rules(&self) -> &'s [GateRule] {
+        &self.declared.gates
+    }
+
+    pub fn is_of_gate(&self, agent: &AgentName) -> bool {
+        self.declared.gate_agents.contains(agent)
+    }
+
+    /// Whether a gate of the main thread needs an entry.
+    pub fn are_moved_by(&self, entry: &str) -> bool {
+        let mut rules = self.rules().iter().filter(|rule| rule.main);
+        rules.any(|rule| needed_files(rule).any(|needed| needed == entry))
     }
 
     /// The gate that an agent works for: of several the one that has begun, else the first
     /// that is open.
-    fn rule_of(&self, agent: &AgentName, state: &State) -> Option<&'s GateRule> {
-        let status = |rule: &GateRule| state.get(&rule.name).map(|gate| gate.status);
-        let own = || {
-            let rules = self.rules.iter();
-            rules.filter(|rule| rule.agents.contains(agent))
-        };
-        let begun = own().find(|rule| status(rule) == Some(GateStatus::InProgress));
-        let open = || own().find(|rule| status(rule) != Some(GateStatus::Passed));
-        begun.or_else(open).or_else(|| own().next_back())
+    pub(super) fn rule_of(&self, agent: &AgentName, run: &DirectoryRun) -> Option<&'s GateRule> {
+        let own = || self.rules().iter().filter(|rule| is_of(rule, agent));
+        let begun = own().find(|rule| run.status(rule) == Some(GateStatus::InProgress));
+        begun
+            .or_else(|| own().find(|rule| run.status(rule) != Some(GateStatus::Passed)))
+            .or_else(|| own().next_back())
     }
 
-    /// The gates that come after one, by whatever way: each stands below those before it.
-    fn after<'r>(&'r self, name: &'r str) -> Vec<&'r str> {
+    /// The gates that come after one, by whatever way: each is below those before it.
+    pub(super) fn after<'r>(&'r self, name: &'r str) -> Vec<&'r str> {
         let mut found = vec![name];
-        for rule in self.rules {
+        for rule in self.rules() {
             if rule
                 .after
                 .iter()
@@ -141,37 +82,30 @@ impl<'s> Gates<'s> {
         found
     }
 
-    pub fn at(&self, moment: &AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
-        let (AgentEvent::AgentStart { agent } | AgentEvent::AgentEnd { agent, .. }) = *moment
-        else {
-            return Effects::default();
-        };
-        let is_of_gate = self.rules.iter().any(|rule| rule.agents.contains(agent));
-        if !is_of_gate && !self.is_active(files) || files.sites().is_empty() {
+    /// The main thread is [`MAIN`] here.
+    pub fn at(&self, event: AgentEvent<'_>, files: &dyn Files, now: DateTime<Utc>) -> Effects {
+        let main = AgentName::parse(MAIN);
+        let agent = event.agent().unwrap_or(&main);
+        let is_of_gate = self.is_of_gate(agent);
+        let is_end = matches!(event, AgentEvent::End { .. });
+        if !is_of_gate && !is_end || files.sites().is_empty() {
             return Effects::default();
         }
-        let state = match self.state(files) {
-            Ok(state) => state,
-            Err(why) => return self.effect(Err(why)),
-        };
-        let now = clock::seconds(now);
-        match (self.rule_of(agent, &state), moment) {
-            (Some(rule), AgentEvent::AgentStart { .. }) => {
-                let change = self.start(rule, state, agent, &now);
-                Effects::of(change.map(|change| FileOutcome::new(&self.file(), Ok(change))))
+        match Directories::read(*self, files) {
+            Ok(dirs) if is_of_gate => {
+                let step = Step {
+                    gates: *self,
+                    files,
+                    agent,
+                    dirs,
+                    now: &clock::seconds(now),
+                };
+                step.take(event)
             }
-            (Some(rule), AgentEvent::AgentEnd { reply, .. }) => {
-                self.end(rule, state, agent, reply, files, &now)
-            }
-            (None, AgentEvent::AgentEnd { .. }) => {
-                Effects::of([FileOutcome::of_no_gate(&self.file(), agent)])
-            }
+            Ok(dirs) if dirs.has_active() => Effects::of([of_no_gate(&self.file(), agent)]),
+            Err(why) if is_of_gate => Effects::of([self.record("", Err(why))]),
             _ => Effects::default(),
         }
-    }
-
-    fn effect(&self, outcome: Outcome) -> Effects {
-        Effects::of([FileOutcome::new(&self.file(), outcome)])
     }
 
     /// No gate has begun: the files of the run are gone.
@@ -179,201 +113,165 @@ impl<'s> Gates<'s> {
     /// # Errors
     /// The state file cannot be read.
     pub fn reset(&self, files: &dyn Files, now: DateTime<Utc>) -> Outcome {
-        let (mut state, now) = (self.state(files)?, clock::seconds(now));
-        state.started_at = None;
-        let pending = |rule: &GateRule| state.set(&rule.name, GateStatus::Pending, None, &now);
-        let mut moves: Vec<Move> = self.rules.iter().map(pending).collect();
-        moves.retain(|moved| moved.from != moved.to);
-        Ok(StateChange {
-            moves,
-            ..StateChange::from_text(state.text())
-        })
-    }
-
-    /// Begins a gate, and with the first one of all a run; what comes after it is to be done
-    /// again. `None` where it has begun.
-    fn start(
-        &self,
-        rule: &GateRule,
-        mut state: State,
-        agent: &AgentName,
-        now: &str,
-    ) -> Option<StateChange> {
-        if state.get(&rule.name)?.status == GateStatus::InProgress {
-            return None;
-        }
-        if state.is_over() && rule.after.is_empty() {
-            state.started_at = None;
-        }
-        state.started_at.get_or_insert_with(|| now.to_owned());
-        let mut moves = vec![state.set(&rule.name, GateStatus::InProgress, Some(agent), now)];
-        for later in self.after(&rule.name) {
-            let moved = state.set(later, GateStatus::Pending, None, now);
-            moves.extend((moved.from != moved.to).then_some(moved));
-        }
-        Some(StateChange {
-            text: state.text(),
-            moves,
-            phase: Some(rule.name.clone()),
-            evidence: Some(format!("agent `{agent}` started")),
-            ..StateChange::default()
-        })
-    }
-
-    fn end(
-        &self,
-        rule: &GateRule,
-        mut state: State,
-        agent: &AgentName,
-        reply: &str,
-        files: &dyn Files,
-        now: &str,
-    ) -> Effects {
-        if let Some(before) = state.closed_before(rule) {
-            return self.effect(Err(format!(
-                "gate `{}` comes after `{}`, which is `{}`",
-                rule.name,
-                before.name,
-                before.status.as_str()
-            )));
-        }
-        let own = state.get(&rule.name);
-        let begun = own.filter(|own| own.status == GateStatus::InProgress);
-        let found = judge(
-            rule,
-            AgentEnd {
-                reply,
-                files,
-                state_file: &self.file(),
-                run_began: state.started_at.as_deref(),
-                gate_began: begun.and_then(|own| own.timestamp.as_deref()),
-            },
-        );
-        if found.refuted.is_none() && !found.missing.is_empty() {
-            return Effects {
-                owed: found.owed,
-                ..self.effect(Err(found.missing.join("; ")))
-            };
-        }
-        let unseen = (!found.unseen.is_empty()).then(|| found.unseen.join("; "));
-        let is_required = files.evidence() == EvidenceMode::Require;
-        let change = match (found.refuted, unseen) {
-            (Some(line), _) => StateChange {
-                moves: vec![state.set(&rule.name, GateStatus::Failed, Some(agent), now)],
-                evidence: Some(line),
-                ..StateChange::default()
-            },
-            (None, Some(why)) if is_required => {
-                return self.effect(Err(format!("unsupported: {why}")));
+        let dirs = Directories::read(*self, files)?;
+        let now = clock::seconds(now);
+        let mut moves = Vec::new();
+        for dir in dirs.known() {
+            let mut run = dirs.run_in(dir);
+            for rule in self.rules() {
+                let moved = run.set(&rule.name, GateStatus::Pending, None, &now);
+                moves.extend((moved.from != moved.to).then_some(moved));
             }
-            (None, unsupported) => StateChange {
-                moves: vec![state.set(&rule.name, GateStatus::Passed, Some(agent), now)],
-                evidence: Some(found.lines.join("; ")),
-                proof: found.proof,
-                unsupported,
-                ..StateChange::default()
-            },
-        };
-        state.started_at.get_or_insert_with(|| now.to_owned());
-        self.effect(Ok(StateChange {
-            text: state.text(),
-            phase: Some(rule.name.clone()),
-            ..change
-        }))
+        }
+        Ok(GateRecord {
+            moves,
+            text: dirs.none_begun(&now),
+            ..GateRecord::default()
+        })
     }
 
-    fn is_active(&self, files: &dyn Files) -> bool {
-        self.state(files).is_ok_and(|state| state.is_active())
-    }
-
-    pub fn closed_gate(&self, agent: &AgentName, files: &dyn Files) -> Option<ClosedGate> {
-        let is_of_gate = self.rules.iter().any(|rule| rule.agents.contains(agent));
-        if !is_of_gate || files.sites().is_empty() {
+    /// The gate before an agent's phase that has not passed: in the directory that its task
+    /// names, else in the only one that is open, else in all of them.
+    pub fn closed_gate(
+        &self,
+        agent: &AgentName,
+        task: &str,
+        files: &dyn Files,
+    ) -> Option<ClosedGate> {
+        if !self.is_of_gate(agent) || files.sites().is_empty() {
             return None;
         }
-        let state = match self.state(files) {
-            Ok(state) => state,
-            Err(why) => return Some(ClosedGate::unknown(&self.file(), &why)),
+        let file = self.file();
+        let dirs = match Directories::read(*self, files) {
+            Ok(dirs) => dirs,
+            Err(why) => return Some(ClosedGate::unknown(&file, &why)),
         };
-        let before = state.closed_before(self.rule_of(agent, &state)?)?;
-        Some(ClosedGate::new(&self.file(), &before.name, before.status))
+        let candidates = match dirs.named_in(task) {
+            named if named.is_empty() => dirs.open(),
+            named => named,
+        };
+        let closed = candidates.iter().map(|dir| {
+            let run = dirs.run_in(dir);
+            let before = run.closed_before(self.rule_of(agent, &run)?)?;
+            let place = match self.layout {
+                Layout::One => &file,
+                Layout::Many => dir,
+            };
+            Some(ClosedGate::new(&file, place, &before.name, before.status))
+        });
+        closed.collect::<Option<Vec<_>>>()?.into_iter().next()
     }
 
     /// The files of the sites that an agent's gates need.
     pub fn artifacts_of(&self, agent: &AgentName, files: &dyn Files) -> Vec<String> {
-        let own = self.rules.iter().filter(|rule| rule.agents.contains(agent));
-        let needs: Vec<&Need> = own.flat_map(|rule| &rule.needs).collect();
-        let names = needs.iter().filter_map(|need| match need {
-            Need::File { name, .. } => Some(name),
-            Need::Verdict { place, .. } => place.as_ref(),
-            Need::Command(_) | Need::Boxes(_) => None,
-        });
-        let names: Vec<&String> = names.collect();
-        let sites = if names.is_empty() {
-            Vec::new()
-        } else {
-            files.sites()
-        };
-        let in_site = |site: &String| {
-            names
-                .iter()
-                .map(|name| path::below(site, name))
-                .collect::<Vec<_>>()
-        };
-        sites.iter().flat_map(in_site).collect()
-    }
-
-    /// The gates of an active run that a command can show, with the command.
-    pub fn commands(&self, files: &dyn Files) -> Vec<(&'s str, &'s str)> {
-        if !self.is_active(files) {
+        let own = self.rules().iter().filter(|rule| is_of(rule, agent));
+        let names: Vec<&str> = own.flat_map(needed_files).collect();
+        if names.is_empty() {
             return Vec::new();
         }
-        let commands = |rule: &'s GateRule| {
-            let needs = rule.needs.iter().filter_map(|need| match need {
-                Need::Command(line) => Some(line.as_str()),
-                _ => None,
-            });
-            needs
-                .map(|line| (rule.name.as_str(), line))
-                .collect::<Vec<_>>()
-        };
-        self.rules.iter().flat_map(commands).collect()
+        let sites = files.sites().into_iter();
+        sites
+            .flat_map(|site| names.iter().map(move |name| path::below(&site, name)))
+            .collect()
     }
 
-    /// When the run began.
+    /// The gates that a command can show now, with the command: those of an active run, and of
+    /// an agent that works, or the main thread, where none is yet.
+    pub fn commands(&self, files: &dyn Files) -> Vec<(&'s str, &'s str)> {
+        if !self.declared.needs_commands {
+            return Vec::new();
+        }
+        let all: Vec<_> = self.rules().iter().flat_map(commands_of).collect();
+        let agents = files.running_agents();
+        if agents.iter().any(|agent| self.is_of_gate(agent)) {
+            return all;
+        }
+        let mut mains = self.rules().iter().filter(|rule| rule.main);
+        let is_mains = mains.any(|rule| commands_of(rule).next().is_some());
+        match Directories::read(*self, files) {
+            Ok(dirs) if dirs.has_active() || is_mains && dirs.has_open() => all,
+            _ => Vec::new(),
+        }
+    }
+
+    /// When the run began, where there is one.
     pub fn workflow_id(&self, files: &dyn Files) -> Option<String> {
-        self.state(files).ok()?.started_at
+        Directories::read(*self, files).ok()?.started_at()
     }
 
+    /// The runs, one a directory.
+    ///
     /// # Errors
     /// The state file cannot be read.
-    pub fn run(&self, files: &dyn Files) -> anyhow::Result<Workflow> {
-        let state = self.state(files).map_err(anyhow::Error::msg)?;
-        let is_begun = |gate: &&Gate| gate.status == GateStatus::InProgress;
-        let is_open = |gate: &&Gate| !gate.status.has_passed();
-        let begun = state.gates.iter().find(is_begun);
-        let current = begun.or_else(|| state.gates.iter().find(is_open));
-        Ok(Workflow {
-            active: state.is_active(),
-            phase: current.map(|gate| gate.name.clone()),
-            next: self.next(&state, current),
-            gates: state.gates,
-            updated_at: state.updated_at,
-            started_at: state.started_at,
-            ..Workflow::new(self.id, &self.file())
+    pub fn runs(&self, files: &dyn Files) -> Result<Vec<Workflow>, UnreadableState> {
+        let dirs = Directories::read(*self, files)
+            .map_err(|why| UnreadableState::new(&self.file(), why))?;
+        Ok(match self.layout {
+            Layout::One => vec![self.workflow(None, dirs.run_in(""))],
+            Layout::Many => {
+                let names = dirs.names.iter();
+                names
+                    .map(|dir| self.workflow(Some(dir.clone()), dirs.run_in(dir)))
+                    .collect()
+            }
         })
     }
 
-    fn next(&self, state: &State, current: Option<&Gate>) -> String {
-        let rule = current.and_then(|gate| self.rules.iter().find(|rule| rule.name == gate.name));
+    fn workflow(&self, directory: Option<String>, run: DirectoryRun) -> Workflow {
+        let mut gates = run.gates.iter();
+        let begun = gates.find(|gate| gate.status == GateStatus::InProgress);
+        let mut open = run.gates.iter().filter(|gate| !gate.status.has_passed());
+        let current = begun.or_else(|| open.next());
+        Workflow {
+            directory,
+            active: run.is_active(),
+            phase: current.map(|gate| gate.name.clone()),
+            next: self.next(&run, current),
+            gates: run.gates,
+            updated_at: run.updated_at,
+            started_at: run.started_at,
+            ..Workflow::new(self.id, &self.file())
+        }
+    }
+
+    fn next(&self, run: &DirectoryRun, current: Option<&Gate>) -> String {
+        let rule = current.and_then(|gate| self.rules().iter().find(|rule| rule.name == gate.name));
         match rule {
             None => "nothing: every gate has passed".to_owned(),
-            Some(_) if !state.is_active() => "nothing: no gate has begun".to_owned(),
+            Some(_) if !run.is_active() => "nothing: no gate has begun".to_owned(),
             Some(rule) => {
-                let agents: Vec<_> = rule.agents.iter().map(AgentName::as_str).collect();
-                let agents = agents.join("` or `");
-                format!("agent `{agents}` for gate `{}`", rule.name)
+                let names: Vec<_> = rule.agents.iter().map(AgentName::as_str).collect();
+                let agents = names.join("` or `");
+                let who = match (agents.as_str(), rule.main) {
+                    ("", _) => "the main thread".to_owned(),
+                    (agents, true) => format!("agent `{agents}` or the main thread"),
+                    (agents, false) => format!("agent `{agents}`"),
+                };
+                format!("{who} for gate `{}`", rule.name)
             }
         }
     }
+}
+
+/// Whether a gate is passed by the end of an agent, or of a turn of the main thread.
+pub(super) fn is_of(rule: &GateRule, agent: &AgentName) -> bool {
+    rule.agents.contains(agent) || rule.main && agent.as_str() == MAIN
+}
+
+/// The commands that a gate needs, each with its gate.
+fn commands_of(rule: &GateRule) -> impl Iterator<Item = (&str, &str)> {
+    rule.needs.iter().filter_map(|need| match need {
+        Need::Command(line) => Some((rule.name.as_str(), line.as_str())),
+        _ => None,
+    })
+}
+
+/// The files of a directory that a gate needs.
+pub(super) fn needed_files(rule: &GateRule) -> impl Iterator<Item = &str> {
+    rule.needs.iter().filter_map(|need| match need {
+        Need::File { name, .. } => Some(name.as_str()),
+        Need::Verdict { place, .. } => place.as_deref(),
+        Need::Boxes(name) => Some(name.as_str()),
+        Need::Command(_) => None,
+    })
 }

@@ -1,7 +1,9 @@
-//! What an agent of devt owes at its end, and whether what lies there is it.
+//! What an agent of devt owes at its end, and whether what is there is it.
 
 use super::sidecar::{self, Routing};
 use crate::base::actor::AgentName;
+use crate::base::text;
+use crate::formats::markdown;
 
 /// The files that one agent writes.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,6 +45,27 @@ impl Artifact {
     }
 }
 
+impl Artifact {
+    /// Whether a file is a variant of the artifact's, for one of several lanes or passes:
+    /// `review-lane-api.md` of `review.md`.
+    pub fn has_variant(&self, name: &str) -> bool {
+        let stem = self.file.strip_suffix(".md").unwrap_or(self.file);
+        let slug = name
+            .strip_prefix(stem)
+            .and_then(|rest| rest.strip_prefix('-'));
+        slug.is_some_and(|slug| {
+            !slug.contains('/') && slug.len() > ".md".len() && slug.ends_with(".md")
+        })
+    }
+}
+
+/// Why a variant of an artifact is not what it should be.
+pub fn fault_of_variant(text: &str) -> Option<String> {
+    let conflict = markdown::merge_conflict(text);
+    let undone = conflict.map(|line| format!("a merge was left undone (`{line}`)"));
+    undone.or_else(|| stub(text))
+}
+
 /// Why an artifact is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -70,24 +93,30 @@ impl Fault {
 pub type Judged = Result<Routing, Fault>;
 
 /// Judges the texts of an artifact's file and sidecar. Of several faults the
-/// first in the order missing, stub, invalid is told.
+/// first in the order missing, stub, invalid is given.
 ///
 /// # Errors
 /// The fault.
 pub fn judge(artifact: &Artifact, file: Option<&str>, sidecar: Option<&str>) -> Judged {
     let is_there = |text: &&str| !text.is_empty();
-    let sidecar = sidecar.filter(is_there);
+    let json = sidecar.filter(is_there);
     let Some(text) = file.filter(is_there) else {
-        return Err(match artifact.sidecar.filter(|_| sidecar.is_some()) {
-            None => Fault::Missing(artifact.file),
-            // A verdict without the text that tells of it is none.
-            Some(name) => {
+        return Err(match (artifact.sidecar, json) {
+            // A verdict without its text is none.
+            (Some(name), Some(_)) => {
                 let file = artifact.file;
                 Fault::Invalid(format!("`{file}` is missing beside `{name}`"))
             }
+            _ => Fault::Missing(artifact.file),
         });
     };
-    let routing = match (artifact.sidecar, sidecar) {
+    if let Some(line) = markdown::merge_conflict(text) {
+        let file = artifact.file;
+        return Err(Fault::Invalid(format!(
+            "a merge was left undone in `{file}` (`{line}`)"
+        )));
+    }
+    let routing = match (artifact.sidecar, json) {
         (Some(name), None) => return Err(Fault::Missing(name)),
         (Some(name), Some(json)) => route_by_sidecar(name, json),
         (None, _) => route_by_header(artifact.file, text),
@@ -130,10 +159,16 @@ const PHRASE_WORDS_MAX: usize = 300;
 
 /// Why a text is only a placeholder, by devt's own measures.
 fn stub(text: &str) -> Option<String> {
-    if text.len() > STUB_BYTES_MAX {
+    let mut words = text::words(text);
+    let (n_words, first) = (words.clone().count(), words.next().unwrap_or_default());
+    if n_words == 0 || n_words > 1 && words.all(|word| word.eq_ignore_ascii_case(first)) {
+        return Some("it says nothing, or one word again and again".to_owned());
+    }
+    // Blanks are no text.
+    let n_bytes: usize = text::words(text).map(|word| word.len() + 1).sum();
+    if n_bytes > STUB_BYTES_MAX {
         return None;
     }
-    let n_words = text.split_whitespace().count();
     if n_words < WORDS_MIN {
         return Some(format!("{n_words} words, fewer than {WORDS_MIN}"));
     }
@@ -143,8 +178,10 @@ fn stub(text: &str) -> Option<String> {
     {
         return Some("headings only".to_owned());
     }
-    let phrase = stub_phrase(text).filter(|_| n_words < PHRASE_WORDS_MAX)?;
-    Some(format!("it says \"{phrase}\""))
+    if n_words >= PHRASE_WORDS_MAX {
+        return None;
+    }
+    Some(format!("it says \"{}\"", stub_phrase(text)?))
 }
 
 fn stub_phrase(text: &str) -> Option<String> {
@@ -160,23 +197,25 @@ fn stub_phrase(text: &str) -> Option<String> {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
-    let spoken = || {
-        let found = words.windows(3).find(|words| {
-            matches!(
-                words,
-                [
-                    "analysis" | "implementation" | "review" | "work" | "writing" | "investigation",
-                    "in",
-                    "progress"
-                ] | ["not", "yet", "written" | "complete" | "done"]
-            )
-        });
-        let written = words.windows(2).find(|words| *words == ["stub", "written"]);
-        found.or(written).map(|words| words.join(" "))
-    };
     marked
-        .or_else(spoken)
+        .or_else(|| stub_words(&words))
         .or_else(|| lower.contains("(stub)").then(|| "(stub)".to_owned()))
+}
+
+/// `work in progress`, `not yet written`, `stub written`
+fn stub_words(words: &[&str]) -> Option<String> {
+    let unfinished = words.windows(3).find(|words| {
+        matches!(
+            words,
+            [
+                "analysis" | "implementation" | "review" | "work" | "writing" | "investigation",
+                "in",
+                "progress"
+            ] | ["not", "yet", "written" | "complete" | "done"]
+        )
+    });
+    let written = words.windows(2).find(|words| *words == ["stub", "written"]);
+    unfinished.or(written).map(|words| words.join(" "))
 }
 
 #[cfg(test)]
@@ -226,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_told() {
-        let words = "word ".repeat(60);
+        let words = "some words ".repeat(30);
         let long = Some(words.as_str());
         let json = r#"{"status":"DONE","verdict":"PASS","agent":"programmer"}"#;
         check(
@@ -268,6 +307,9 @@ mod tests {
             None,
             "invalid `research.md` has no `## Status",
         );
+        let merged = format!("<<<<<<< HEAD\n{words}\n=======\n{words}\n>>>>>>> x\n");
+        let undone = "invalid a merge was left undone in `impl-summary.md` (`<<<<<<< HEAD`)";
+        check("programmer", Some(&merged), Some(json), undone);
         let research = format!("## Status: DONE\n{words}");
         check("researcher", Some(&research), None, "substantive; DONE -");
         check(
@@ -291,10 +333,13 @@ mod tests {
 
     #[test]
     fn stubs_are_told_by_devts_measures() {
-        let words = "word ".repeat(60);
-        check_stub(&"w ".repeat(49), Some("49 words"));
+        let words = "some words ".repeat(30);
+        check_stub(&format!("a {}", "w ".repeat(48)), Some("49 words"));
+        check_stub(&"w ".repeat(2000), Some("one word again and again"));
+        check_stub(&format!("a{}b", " ".repeat(2000)), Some("2 words"));
+        check_stub(&" ".repeat(2000), Some("it says nothing"));
         check_stub(&words, None);
-        check_stub(&"# w w w w w w w\n".repeat(10), Some("headings only"));
+        check_stub(&"# w x w x w x w\n".repeat(10), Some("headings only"));
         for phrase in [
             "Stub written",
             "analysis in\n progress",
@@ -306,7 +351,7 @@ mod tests {
             "Not yet done",
         ] {
             check_stub(&format!("{words}\n{phrase}"), Some("it says"));
-            check_stub(&format!("{}\n{phrase}", "words ".repeat(200)), None);
+            check_stub(&format!("{}\n{phrase}", "more words ".repeat(150)), None);
         }
         for prose in [
             "todo: x",

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::artifact::{Artifact, Fault, Judged};
 use super::workflow_yaml::{self, Fields};
 use crate::base::actor::AgentName;
-use crate::systems::workflow::{Gate, GateStatus, Move, Outcome, Proof, StateChange, Workflow};
+use crate::systems::gate_record::{GateRecord, Move, Outcome};
+use crate::systems::workflow::{Gate, GateStatus, Proof, Workflow};
 
 /// Carries a judged artifact into the `workflow.yaml` of an active workflow: `status` and `verdict` of a
 /// valid sidecar (or `## Status`), and whether the artifact was valid. An
@@ -19,8 +20,8 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
         return Err(why);
     }
     let changes = changes(judged);
-    let new_text = workflow_yaml::set(text, &changes);
-    let new_text = new_text.map_err(|why| format!("`workflow.yaml`: {why}"))?;
+    let new_text =
+        workflow_yaml::set(text, &changes).map_err(|why| format!("`workflow.yaml`: {why}"))?;
     let why = reason(artifact, judged);
     // The phase before may have left the same words: they are this one's now.
     let says_status = judged.as_ref().is_ok_and(|said| said.status.is_some());
@@ -32,10 +33,12 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
     let moved = Move {
         gate: artifact.file.to_owned(),
         from: status(text),
-        to: match judged {
-            Ok(said) if said.verdict.as_deref().map(gate_status) == Some(GateStatus::Failed) => {
-                GateStatus::Failed
-            }
+        to: match judged
+            .as_ref()
+            .ok()
+            .and_then(|said| said.verdict.as_deref())
+        {
+            Some(verdict) if gate_status(verdict) != GateStatus::Passed => gate_status(verdict),
             _ => status(&new_text),
         },
     };
@@ -45,7 +48,7 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
         line: why.clone(),
         at: artifact.sidecar.unwrap_or(artifact.file).to_owned(),
     });
-    Ok(StateChange {
+    Ok(GateRecord {
         text: new_text,
         proof: match moved.to {
             GateStatus::Passed => proof,
@@ -55,7 +58,7 @@ pub fn on_agent_end(text: &str, artifact: &Artifact, judged: &Judged) -> Outcome
         phase: before.text("phase").map(str::to_owned),
         iteration: before.number("iteration"),
         evidence: Some(why),
-        unsupported: None,
+        ..GateRecord::default()
     })
 }
 
@@ -70,20 +73,20 @@ pub fn judged_by(phase: &str) -> Option<Artifact> {
     Artifact::for_agent(&AgentName::parse(judge))
 }
 
-/// Work that a judge has sent back stays so until the judge speaks again, or the phase is
+/// What a judge has not passed stays so until the judge speaks again, or the phase is
 /// another's.
 fn wrong_phase(workflow: &Fields, artifact: &Artifact) -> Option<String> {
     let phase = workflow.text("phase")?;
     let judge = judged_by(phase).filter(|judge| judge != artifact)?.agent;
     let verdict = workflow.text("verdict")?;
-    let is_sent_back = gate_status(verdict) == GateStatus::Failed;
-    is_sent_back.then(|| {
+    let is_open = gate_status(verdict) != GateStatus::Passed;
+    is_open.then(|| {
         format!("a wrong phase: in `{phase}` the verdict is `{judge}`'s, and it is {verdict}")
     })
 }
 
 /// Why an agent's end means nothing to a `workflow.yaml`; `None` where a workflow is
-/// active. A broken file that does not say whether one is may stand for one.
+/// active. A broken file that does not say whether one is may be that of one.
 pub fn inactive(text: &str) -> Option<String> {
     match (
         workflow_yaml::read(text).get("active"),
@@ -100,9 +103,10 @@ fn changes(judged: &Judged) -> Vec<(&'static str, Option<Value>)> {
     match judged {
         Ok(said) => {
             let words = [("status", &said.status), ("verdict", &said.verdict)];
-            let words = words.into_iter();
-            let said = words.filter_map(|(key, word)| Some((key, Some(text(word.as_ref()?)))));
-            said.chain([("validation_status", None), ("validation_warnings", None)])
+            words
+                .into_iter()
+                .filter_map(|(key, word)| Some((key, Some(text(word.as_ref()?)))))
+                .chain([("validation_status", None), ("validation_warnings", None)])
                 .collect()
         }
         Err(Fault::Invalid(_) | Fault::Stub(_)) => vec![
@@ -157,8 +161,8 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
         (true, Some(phase), None) => goes_on(phase),
         (true, None, _) => "the workflow has no phase yet".to_owned(),
     };
-    let status = status.map_or(GateStatus::Pending, gate_status);
-    let gates = phase.iter().map(|phase| Gate::new(phase, status));
+    let of_phase = status.map_or(GateStatus::Pending, gate_status);
+    let gates = phase.iter().map(|phase| Gate::new(phase, of_phase));
     Workflow {
         active,
         gates: gates.collect(),
@@ -176,13 +180,15 @@ pub fn has_just_begun(run: &mut Workflow) {
     for gate in &mut run.gates {
         gate.status = GateStatus::Pending;
     }
-    if let Some(phase) = run.phase.as_ref().filter(|_| run.active) {
+    if let Some(phase) = &run.phase
+        && run.active
+    {
         run.next = goes_on(phase);
     }
 }
 
 /// The same for what an agent's end does in such a phase.
-pub fn comes_from_pending(change: &mut StateChange) {
+pub fn comes_from_pending(change: &mut GateRecord) {
     for moved in &mut change.moves {
         moved.from = GateStatus::Pending;
     }
@@ -192,24 +198,43 @@ fn goes_on(phase: &str) -> String {
     format!("continue phase `{phase}` (no status yet)")
 }
 
-/// The word that says how the phase stands. A reviewer is `DONE` with work that
-/// has to be done again: in the phases with a verdict, one that sends it back
-/// outweighs the status.
+/// The word that says where the phase is. A reviewer is `DONE` with work that
+/// has to be done again: in the phases with a verdict, one that is not among the good ones
+/// outweighs a good status.
 fn outcome(fields: &Fields) -> Option<&str> {
     let phase = fields.text("phase").unwrap_or_default();
     let has_verdict = phase == "implement" || judged_by(phase).is_some();
-    let verdict = fields.text("verdict").filter(|_| has_verdict);
-    let sends_back = |verdict: &&str| gate_status(verdict) == GateStatus::Failed;
-    verdict.filter(sends_back).or_else(|| fields.text("status"))
+    let verdict = if has_verdict {
+        fields.text("verdict")
+    } else {
+        None
+    };
+    let status = fields.text("status");
+    let is = |word: Option<&str>, status| word.map(gate_status) == Some(status);
+    if is(verdict, GateStatus::Failed)
+        || is(status, GateStatus::Passed) && !is(verdict, GateStatus::Passed)
+    {
+        return verdict.or(status);
+    }
+    status
 }
 
 /// devt's words of status and verdict as gates.
 fn gate_status(word: &str) -> GateStatus {
     match word {
-        "DONE" | "DONE_WITH_CONCERNS" | "VERIFIED" | "FIXED" => GateStatus::Passed,
+        "DONE"
+        | "DONE_WITH_CONCERNS"
+        | "VERIFIED"
+        | "FIXED"
+        | "PASS"
+        | "APPROVED"
+        | "APPROVED_WITH_NOTES"
+        | "satisfied" => GateStatus::Passed,
         "FAILED" | "BLOCKED" | "GAPS_FOUND" | "FAIL" | "NEEDS_WORK" | "needs_revision"
         | "failed" => GateStatus::Failed,
-        "PARTIAL" | "NEEDS_CONTEXT" | "NEEDS_MORE_INVESTIGATION" => GateStatus::InProgress,
+        "PARTIAL" | "NEEDS_CONTEXT" | "NEEDS_MORE_INVESTIGATION" | "INDETERMINATE" => {
+            GateStatus::InProgress
+        }
         _ => GateStatus::Pending,
     }
 }
@@ -223,7 +248,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, json: &str, expected: Result<&str, &str>) {
         let artifact = Artifact::for_agent(&AgentName::parse("tester")).unwrap();
-        let judged = judge(&artifact, Some(&"word ".repeat(300)), Some(json));
+        let judged = judge(&artifact, Some(&"some words ".repeat(150)), Some(json));
         match (on_agent_end(text, &artifact, &judged), expected) {
             (Ok(change), Ok(after)) => {
                 assert_eq!((change.text.as_str(), change.moves.len()), (after, 1));
@@ -263,7 +288,7 @@ mod tests {
         );
         let artifact = Artifact::for_agent(&AgentName::parse("code-reviewer")).unwrap();
         let json = r#"{"status":"DONE","verdict":"NEEDS_WORK","agent":"code-reviewer"}"#;
-        let judged = judge(&artifact, Some(&"word ".repeat(300)), Some(json));
+        let judged = judge(&artifact, Some(&"some words ".repeat(150)), Some(json));
         match on_agent_end("active: true\nstatus: DONE\n", &artifact, &judged) {
             Ok(change) => assert_eq!(change.moves[0].to, GateStatus::Failed),
             Err(why) => panic!("unchanged: {why}"),

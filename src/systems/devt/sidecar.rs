@@ -10,7 +10,7 @@ use crate::formats::schema::{Fault, Schema};
 
 /// By the stem of a sidecar, or by the name of an artifact without one, of which the
 /// `## Status` routes. `PARTIAL` is of the later edition and accepted in both, since agents
-/// are told to write it.
+/// are asked to write it.
 static SCHEMA: LazyLock<Schema> =
     LazyLock::new(|| Schema::built_in(include_str!("artifacts.schema.json")));
 
@@ -53,10 +53,10 @@ pub fn read(name: &str, text: &str) -> Result<Routing, String> {
             "`{name}` starts with a byte-order mark, which devt cannot parse"
         ));
     }
-    let document = Document::parse(text)
+    let document = Document::outline(text)
         .map_err(|why| format!("`{name}` has to be one JSON object: {why}"))?;
-    let missing = SCHEMA.check(definition, document.root()).into_result();
-    let missing = missing.map_err(|fault| fault.in_file(name))?;
+    let checked = SCHEMA.check(definition, document.root()).into_result();
+    let missing = checked.map_err(|fault| fault.in_file(name))?;
     let word = |key| Some(document.get(&[key])?.as_str()?.to_owned());
     Ok(Routing {
         status: word("status"),
@@ -72,14 +72,11 @@ pub fn read(name: &str, text: &str) -> Result<Routing, String> {
 /// It may not, for the reasons of [`read`].
 pub fn check_sidecar(name: &str, text: &str) -> Result<Vec<String>, String> {
     let missing = read(name, text)?.missing.into_iter();
-    let note = |fault: Fault<'_>| {
-        format!(
-            "`{name}` has no `{}` ({})",
-            fault.path,
-            fault.schema.wanted()
-        )
-    };
-    Ok(missing.map(note).collect())
+    let notes = missing.map(|fault| {
+        let (path, wanted) = (&fault.path, fault.schema.wanted());
+        format!("`{name}` has no `{path}` ({wanted})")
+    });
+    Ok(notes.collect())
 }
 
 /// The artifacts without a sidecar whose `## Status` routes.
@@ -120,11 +117,10 @@ const VALUE_LINES_MAX: usize = 4;
 /// alone and the value in one of the next four lines. Code fences are not
 /// skipped, emphasis stays in the value.
 pub fn status_header(text: &str) -> Option<&str> {
-    let blank = |c: char| c.is_whitespace() || c == '\u{feff}';
     let lines: Vec<&str> = text
         .split('\n')
         .take(HEADER_LINES_MAX)
-        .map(|line| line.trim_matches(blank))
+        .map(|line| line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}'))
         .collect();
     lines.iter().enumerate().find_map(|(idx, line)| {
         let behind = after_status(line)?;

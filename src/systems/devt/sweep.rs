@@ -4,8 +4,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-use super::workflow_yaml::{Fields, read};
+use super::workflow_yaml::{Fields, check, read};
 use crate::contract::table::{Bucket, Sweep};
+
+/// devt's own: clocks of files and programs differ.
+pub const TOLERANCE: TimeDelta = TimeDelta::seconds(30);
 
 /// Since when the files of the present workflow date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +22,7 @@ enum Anchor {
 }
 
 impl Anchor {
-    /// Whether a file is older; `None` when nobody can tell.
+    /// Whether a file is older; `None` where that is not known.
     fn is_after(self, modified: DateTime<Utc>) -> Option<bool> {
         match self {
             Self::Unknown => None,
@@ -39,6 +42,38 @@ pub struct Gates {
 }
 
 impl Gates {
+    /// Why it is not known what is older than a workflow: its file cannot be read, or has no
+    /// time to go by.
+    pub fn unusable(workflow: &str, now: DateTime<Utc>) -> Option<String> {
+        if let Err(why) = check(workflow) {
+            return Some(why);
+        }
+        let fields = read(workflow);
+        for key in ["first_created_at", "created_at"] {
+            let text = fields.text(key).unwrap_or_default();
+            match date(&fields, key) {
+                None if !text.is_empty() && text != "null" => {
+                    return Some(format!("`{key}` is no time: `{text}`"));
+                }
+                Some(date) if date > now + TOLERANCE => {
+                    return Some(format!(
+                        "`{key}` is in the future, and every file older than it: `{text}`"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let is_dated = date(&fields, "first_created_at")
+            .or(date(&fields, "created_at"))
+            .is_some();
+        match fields.get("active") {
+            Some(Value::Bool(false)) => None,
+            Some(Value::Bool(true)) if is_dated => None,
+            Some(Value::Bool(true)) => Some("it has no `created_at`".to_owned()),
+            _ => Some("it does not say whether a workflow is active".to_owned()),
+        }
+    }
+
     /// `workflow` is the text of `workflow.yaml`, if there is one.
     pub fn new(workflow: Option<&str>, now: DateTime<Utc>) -> Self {
         let fields = workflow.map(read);
@@ -81,7 +116,7 @@ impl Gates {
         }
         let before = self.created_at.unwrap_or(self.now - TimeDelta::days(1));
         match bucket {
-            Bucket::Canonical => None,
+            Bucket::Canonical | Bucket::Ignored => None,
             Bucket::Ephemeral => ephemeral().then_some("ephemeral"),
             Bucket::AdHoc => (modified < before).then_some("ad_hoc"),
             Bucket::PatternAllowed => (modified < before).then_some(match self.created_at {

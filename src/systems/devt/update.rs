@@ -44,6 +44,9 @@ pub fn update(
         .map(|(key, value)| (*key, Some(from_argument(key, value))))
         .collect();
     let mut text = set(before, &changes)?;
+    if let Some(why) = moved_anchor(before, &text) {
+        return Err(why);
+    }
     let anchors = anchors(&read(before), &read(&text), now, new_id);
     text = set(&text, &anchors)?;
     let history = history(&read(&text), around);
@@ -51,25 +54,24 @@ pub fn update(
     let fields = read(before);
     let mut faults = Vec::new();
     for (key, value) in &changes {
-        let is_new = fields.get(key).is_none();
-        faults.extend(unknown(key).filter(|_| is_new));
+        if fields.get(key).is_none() {
+            faults.extend(unknown(key));
+        }
         faults.extend(value.as_ref().and_then(|value| fault(key, value)));
     }
-    let is_old = |(key, _): &&(&str, &str)| *key == "complexity";
-    let warnings = pairs.iter().filter(is_old);
-    let warnings = warnings.map(|_| "`complexity` is deprecated; use `tier`".to_owned());
+    let n_old = pairs.iter().filter(|(key, _)| *key == "complexity").count();
     Ok(Updated {
         text,
         faults,
-        warnings: warnings.collect(),
+        warnings: vec!["`complexity` is deprecated; use `tier`".to_owned(); n_old],
     })
 }
 
-type Change = (&'static str, Option<Value>);
+type FieldChange = (&'static str, Option<Value>);
 
 /// A first activation dates and names the workflow; a change of its type dates
 /// and names it again and leaves the first date and id alone.
-fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) -> Vec<Change> {
+fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) -> Vec<FieldChange> {
     let set = |key, value: &str| (key, Some(Value::from(value)));
     let absent = |key| matches!(after.get(key), None | Some(Value::Null));
     // devt's readers take JavaScript's form, which has milliseconds.
@@ -84,9 +86,12 @@ fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) ->
             ("first_created_at", now.as_str()),
             ("original_workflow_id", id),
         ];
-        let first = first.into_iter().filter(|(key, _)| absent(key));
         let mut changes = vec![set("created_at", &now), set("workflow_id", id)];
-        changes.extend(first.map(|(key, value)| set(key, value)));
+        for (key, value) in first {
+            if absent(key) {
+                changes.push(set(key, value));
+            }
+        }
         return changes;
     }
     match (type_of(before), type_of(after)) {
@@ -100,7 +105,7 @@ fn anchors(before: &Fields, after: &Fields, now: DateTime<Utc>, new_id: &str) ->
 /// While a workflow is active its history holds the original id first, ids that
 /// only the trace remembers, and the present one. It is kept as JSON in a
 /// string, which devt reads as a list.
-fn history(fields: &Fields, around: Surroundings<'_>) -> Option<Change> {
+fn history(fields: &Fields, around: Surroundings<'_>) -> Option<FieldChange> {
     const KEY: &str = "workflow_id_history";
     if !fields.is_true("active") {
         return None;
@@ -148,7 +153,7 @@ fn orphans(trace: &str, first_created_at: Option<&str>) -> Vec<String> {
 }
 
 /// Why devt would not find a key.
-fn unknown(key: &str) -> Option<String> {
+pub(super) fn unknown(key: &str) -> Option<String> {
     if SCHEMA.property(key).is_some() {
         return None;
     }
@@ -161,7 +166,7 @@ fn unknown(key: &str) -> Option<String> {
 }
 
 /// Why devt would not understand the value of a known key. Without the keys that cannot be
-/// null nobody knows which files are the workflow's; devt clears others itself.
+/// null it is not known which files are the workflow's; devt clears others itself.
 pub(super) fn fault(key: &str, value: &Value) -> Option<String> {
     let pair = serde_json::Map::from_iter([(key.to_owned(), value.clone())]);
     let fault = SCHEMA.check("", &pair).faults.pop()?;
@@ -170,6 +175,37 @@ pub(super) fn fault(key: &str, value: &Value) -> Option<String> {
         Some(near) => format!("`{key}` is \"{word}\"; did you mean `{near}`?"),
         None => fault.to_string(),
     })
+}
+
+/// Which date or id of an active workflow a new text would change: the sweeps and the age of
+/// artifacts go by them. `update` has rules of its own.
+pub(super) fn moved_anchor(before: &str, after: &str) -> Option<String> {
+    const FIXED: [&str; 3] = ["created_at", "first_created_at", "original_workflow_id"];
+    let (before, after) = (read(before), read(after));
+    if !before.is_true("active") {
+        return None;
+    }
+    let said =
+        |fields: &Fields, key: &str| fields.get(key).filter(|value| !value.is_null()).cloned();
+    let moved = FIXED.iter().find(|key| {
+        let old = said(&before, key);
+        old.is_some() && old != said(&after, key)
+    });
+    if let Some(key) = moved {
+        let old = before.text(key).unwrap_or_default();
+        return Some(format!(
+            "`{key}` stays \"{old}\" while the workflow is active; end that first: `statewarden update active=false`"
+        ));
+    }
+    let ids = |fields: &Fields| -> Vec<String> {
+        let stored = fields.text("workflow_id_history").unwrap_or_default();
+        serde_json::from_str(stored).unwrap_or_default()
+    };
+    let (old, new) = (ids(&before), ids(&after));
+    let lost = old.into_iter().find(|id| !new.contains(id))?;
+    Some(format!(
+        "`workflow_id_history` only grows while the workflow is active, and `{lost}` is gone from it"
+    ))
 }
 
 /// The word that a slip of the keyboard leads to.

@@ -16,17 +16,17 @@ use crate::formats::{newline, yaml};
 /// let it: a text stays a text even if it looks like a number, so that any
 /// value reads back as given.
 pub fn from_argument(key: &str, value: &str) -> Value {
-    let is_text = || {
-        SCHEMA
-            .property(key)
-            .is_some_and(|schema| schema.takes(Type::String))
-    };
     match value {
         "null" if key != "task" => Value::Null,
         "" | "~" => value.into(),
-        _ if is_text() => value.into(),
+        _ if is_text(key) => value.into(),
         _ => plain(value),
     }
+}
+
+fn is_text(key: &str) -> bool {
+    let property = SCHEMA.property(key);
+    property.is_some_and(|schema| schema.takes(Type::String))
 }
 
 /// An unquoted value. Digits that a number would not give back are a text.
@@ -53,12 +53,12 @@ pub(super) static SCHEMA: LazyLock<Schema> =
 const SENTENCES: &str = "autonomous_chain decisions_file last_session repair resume_context \
                          skipped_phases task";
 
-/// The values that stand on their keys' lines, in order. Lists and blocks are left out.
+/// The values on their keys' lines, in order. Lists and blocks are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields(Vec<(String, Value)>);
 
 impl Fields {
-    /// Of a key that stands twice the last value counts.
+    /// Of a key that is there twice the last value counts.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.0
             .iter()
@@ -131,8 +131,8 @@ pub fn check(text: &str) -> Result<(), String> {
         }
     }
     let stray = lines.iter().zip(covered).position(|(line, covered)| {
-        let line = line.trim_end();
-        !covered && !line.is_empty() && !line.trim_start().starts_with('#') && line != "---"
+        let text = line.trim_end();
+        !covered && !text.is_empty() && !text.trim_start().starts_with('#') && text != "---"
     });
     match stray {
         Some(at) => Err(format!(
@@ -144,7 +144,7 @@ pub fn check(text: &str) -> Result<(), String> {
 }
 
 /// Sets or (`None`) removes top-level scalars and leaves every other line as it
-/// is. A key that stood twice stands once afterwards.
+/// is. A key that was there twice is there once afterwards.
 ///
 /// # Errors
 /// The text does not pass [`check`], a key is none, or it holds a list.
@@ -225,8 +225,9 @@ fn entries<'a>(lines: &[&'a str]) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let content = line.trim();
-        let is_entry = |(key, value): &(&str, &str)| is_key(key) || is_unread_key(key, value);
-        if let Some((key, value)) = line.split_once(':').filter(is_entry) {
+        if let Some((key, value)) = line.split_once(':')
+            && (is_key(key) || is_unread_key(key, value))
+        {
             entries.push(Entry {
                 key,
                 value: value.trim(),
@@ -299,7 +300,7 @@ fn render(value: &Value) -> String {
     }
 }
 
-/// Whether a text can stand without quotes for both readers. Like devt, a text
+/// Whether a text needs no quotes for both readers. Like devt, a text
 /// with `:` `"` or `#` is quoted, unless a backslash would then divide them.
 fn is_plain(text: &str) -> bool {
     const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];

@@ -50,6 +50,13 @@ impl ReportKind {
 
 /// What a file's status lines say together. Equal lines agree.
 pub fn read(kind: ReportKind, text: &str) -> Reading {
+    if let Some(line) = markdown::merge_conflict(text) {
+        return Reading::Malformed(format!(
+            "a merge was left undone (`{}`); {}",
+            brief(line),
+            kind.wanted()
+        ));
+    }
     let mut statuses = statuses(kind, text);
     let Some(first) = statuses.next() else {
         return Reading::Malformed(format!("no status line; {}", kind.wanted()));

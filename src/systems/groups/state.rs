@@ -18,7 +18,7 @@ use crate::systems::workflow::{Gate, GateStatus, Proof, Workflow};
 string_enum! {
     /// How far a group is.
     pub enum GroupState {
-        /// No box is checked and nobody has reviewed.
+        /// No box is checked and there is no review.
         Pending = "PENDING",
         Developing = "DEVELOPING",
         /// All boxes are checked, a test report is missing.
@@ -61,7 +61,7 @@ const LIST_ROOM: usize = 80;
 
 /// What the files of a change say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct ChangeState {
     /// In the order of `tasks.md`.
     pub groups: Vec<Group>,
     /// Why the change is not done, however its groups are.
@@ -72,18 +72,26 @@ pub struct Change {
 /// cannot be read.
 type Files<'a> = &'a dyn Fn(&str) -> Result<Option<String>, String>;
 
-/// The verdict files that are older than the boxes, asked for once at most.
-type Outdated<'a> = LazyCell<Vec<String>, &'a dyn Fn() -> Vec<String>>;
+/// The verdict files that do not count, asked for once at most.
+type Outdated<'a> = LazyCell<Vec<Doubt>, &'a dyn Fn() -> Vec<Doubt>>;
+
+/// A verdict file that does not count, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// Beside `tasks.md`.
+    pub file: String,
+    pub why: String,
+}
 
 /// Derives a change from its files; `None` where it has no `tasks.md`. The verdict files that
 /// are older than the boxes are asked for where they decide.
-pub fn derive(files: Files<'_>, outdated: &dyn Fn() -> Vec<String>) -> Option<Change> {
+pub fn derive(files: Files<'_>, outdated: &dyn Fn() -> Vec<Doubt>) -> Option<ChangeState> {
     let tasks = match files(super::TASKS) {
         Ok(text) => tasks::parse(&text?),
         Err(why) => {
-            return Some(Change {
+            return Some(ChangeState {
                 ungrouped: Some(format!("`tasks.md` cannot be read: {why}")),
-                ..Change::default()
+                ..ChangeState::default()
             });
         }
     };
@@ -93,10 +101,16 @@ pub fn derive(files: Files<'_>, outdated: &dyn Fn() -> Vec<String>) -> Option<Ch
     for section in &tasks.groups {
         *n_headings.entry(section.number).or_default() += 1;
     }
+    let conflict = tasks
+        .conflict
+        .as_ref()
+        .map(|line| format!("a merge was left undone in `tasks.md` (`{line}`)"));
     let group = |section: &Section| {
         let copies = n_headings[&section.number];
         let evidence = Evidence::gather(section, files, &outdated);
-        let state = if stops.contains(section.number) {
+        let state = if conflict.is_some() {
+            GroupState::Error
+        } else if stops.contains(section.number) {
             GroupState::Stuck
         } else if section.number == 0 || copies > 1 || section.n_tasks() == 0 {
             GroupState::Error
@@ -104,12 +118,13 @@ pub fn derive(files: Files<'_>, outdated: &dyn Fn() -> Vec<String>) -> Option<Ch
             evidence.state()
         };
         let mut group = evidence.report(state, copies);
+        group.reasons.extend(conflict.clone());
         if state != GroupState::GroupDone {
             group.reasons.extend(stops.unclear.clone());
         }
         group
     };
-    Some(Change {
+    Some(ChangeState {
         groups: tasks.groups.iter().map(group).collect(),
         ungrouped: ungrouped(&tasks),
     })
@@ -149,8 +164,8 @@ pub fn owed(groups: &[Group], kind: ReportKind) -> Vec<(String, String)> {
 }
 
 /// A change as one workflow, for `status`.
-pub fn workflow(change: &Change, site: &str) -> Workflow {
-    let Change { groups, ungrouped } = change;
+pub fn workflow(change: &ChangeState, site: &str) -> Workflow {
+    let ChangeState { groups, ungrouped } = change;
     let gates = groups.iter().map(|group| {
         let status = match group.state {
             GroupState::Pending => GateStatus::Pending,
@@ -213,8 +228,8 @@ struct Evidence<'a> {
     /// Of the verdict files that are there.
     verdicts: Vec<(ReportKind, Reading)>,
     round: Option<u32>,
-    /// Good ones from before a box of the group changed; known where all else is done.
-    outdated: Vec<ReportKind>,
+    /// Good ones that do not count, with the reason; known where the tester is done.
+    outdated: Vec<(ReportKind, String)>,
 }
 
 impl<'a> Evidence<'a> {
@@ -224,7 +239,9 @@ impl<'a> Evidence<'a> {
             let reading = match files(&kind.path(section.number)) {
                 Ok(None) => continue,
                 Ok(Some(text)) => {
-                    round = report::round(&text).filter(|_| kind == ReportKind::Review);
+                    if kind == ReportKind::Review {
+                        round = report::round(&text);
+                    }
                     report::read(kind, &text)
                 }
                 Err(why) => Reading::Malformed(why),
@@ -237,10 +254,17 @@ impl<'a> Evidence<'a> {
             round,
             outdated: Vec::new(),
         };
-        if evidence.state() == GroupState::GroupDone {
-            let mut kinds = vec![ReportKind::TestReport, ReportKind::Review];
-            kinds.retain(|kind| outdated.contains(&kind.path(section.number)));
-            evidence.outdated = kinds;
+        if matches!(
+            evidence.state(),
+            GroupState::Reviewing | GroupState::GroupDone
+        ) {
+            let kinds = [ReportKind::TestReport, ReportKind::Review].into_iter();
+            let doubt = |kind: ReportKind| {
+                let file = kind.path(section.number);
+                let doubt = outdated.iter().find(|doubt| doubt.file == file)?;
+                Some((kind, doubt.why.clone()))
+            };
+            evidence.outdated = kinds.filter_map(doubt).collect();
         }
         evidence
     }
@@ -263,11 +287,10 @@ impl<'a> Evidence<'a> {
         }
         match (self.verdict(ReportKind::TestReport), review) {
             (None, _) => GroupState::Testing,
-            (Some(Reading::Good), None) => GroupState::Reviewing,
-            (Some(Reading::Good), Some(Reading::Good)) => match self.outdated.first() {
-                Some(ReportKind::TestReport) => GroupState::Testing,
-                Some(ReportKind::Review) => GroupState::Reviewing,
-                None => GroupState::GroupDone,
+            (Some(Reading::Good), None | Some(Reading::Good)) => match self.outdated.first() {
+                Some((ReportKind::TestReport, _)) => GroupState::Testing,
+                None if review.is_some() => GroupState::GroupDone,
+                Some((ReportKind::Review, _)) | None => GroupState::Reviewing,
             },
             _ => GroupState::Developing,
         }
@@ -340,11 +363,11 @@ impl<'a> Evidence<'a> {
                 (ReportKind::Review, Some(round)) => format!(" in round {round}"),
                 _ => String::new(),
             };
-            let before = match self.outdated.contains(kind) {
-                true => ", before a box of the group changed",
-                false => "",
-            };
-            reasons.push(format!("`{}` {says}{round}{before}", kind.path(number)));
+            let mut outdated = self.outdated.iter();
+            let doubt = outdated
+                .find(|(doubted, _)| doubted == kind)
+                .map_or(String::new(), |(_, why)| format!(", {why}"));
+            reasons.push(format!("`{}` {says}{round}{doubt}", kind.path(number)));
         }
         reasons
     }

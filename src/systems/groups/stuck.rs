@@ -32,10 +32,13 @@ pub fn read(stuck: Result<Option<String>, String>) -> Stops {
             };
         }
     };
-    let open = text.lines().filter(|line| !is_resolved(line));
-    let open = open.map(without_struck).collect::<Vec<_>>().join("\n");
-    let words = [("group", Part::Dropped), ("task", Part::Needed)];
-    let mut words = words.into_iter();
+    let lines: Vec<String> = text
+        .lines()
+        .filter(|line| !is_resolved(line))
+        .map(without_struck)
+        .collect();
+    let open = lines.join("\n");
+    let mut words = [("group", Decimal::Dropped), ("task", Decimal::Needed)].into_iter();
     let word = words.find(|word| !named(&text, *word).is_empty());
     let is_unclear = word.is_none() && !text.trim().is_empty();
     Stops {
@@ -46,20 +49,20 @@ pub fn read(stuck: Result<Option<String>, String>) -> Stops {
 
 /// The part behind a number's decimal point, which numbers a task.
 #[derive(Clone, Copy)]
-enum Part {
+enum Decimal {
     Dropped,
     Needed,
 }
 
 /// The groups in the numbers that follow a word, in any case.
-fn named(text: &str, (word, part): (&str, Part)) -> Vec<(u32, u32)> {
+fn named(text: &str, (word, part): (&str, Decimal)) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     for line in text.lines() {
-        // Emphasis, code marks and `#` may stand around a number.
-        let line = line.to_lowercase().replace(['*', '_', '`', '#'], " ");
-        for (at, word) in line.match_indices(word) {
-            if !line[..at].ends_with(char::is_alphanumeric) {
-                numbers(&line[at + word.len()..], part, &mut found);
+        // Emphasis, code marks and `#` may be around a number.
+        let plain = line.to_lowercase().replace(['*', '_', '`', '#'], " ");
+        for (at, word) in plain.match_indices(word) {
+            if !plain[..at].ends_with(char::is_alphanumeric) {
+                numbers(&plain[at + word.len()..], part, &mut found);
             }
         }
     }
@@ -74,9 +77,11 @@ const TO_COME: &str = "not t cannot never until unless if once when be";
 fn is_resolved(line: &str) -> bool {
     let words = line.split(|c: char| !c.is_alphanumeric());
     let words: Vec<&str> = words.collect();
-    let is_to_come = |word: &&str| is_in(TO_COME, &word.to_ascii_lowercase());
     let mark = words.iter().position(|word| *word == "RESOLVED");
-    mark.is_some_and(|at| !words[..at].iter().any(is_to_come))
+    mark.is_some_and(|at| {
+        let mut before = words[..at].iter();
+        !before.any(|word| is_in(TO_COME, &word.to_ascii_lowercase()))
+    })
 }
 
 fn without_struck(line: &str) -> String {
@@ -93,7 +98,7 @@ fn without_struck(line: &str) -> String {
 }
 
 /// Reads the list behind a word, in lower case.
-fn numbers(text: &str, part: Part, found: &mut Vec<(u32, u32)>) {
+fn numbers(text: &str, part: Decimal, found: &mut Vec<(u32, u32)>) {
     let after_s = text.strip_prefix('s');
     let dash = match after_s {
         Some(_) => Dash::Spaced,
@@ -119,7 +124,7 @@ fn numbers(text: &str, part: Part, found: &mut Vec<(u32, u32)>) {
 }
 
 /// A number that no letter follows, and the text after it.
-fn number(text: &str, part: Part) -> Option<(u32, &str)> {
+fn number(text: &str, part: Decimal) -> Option<(u32, &str)> {
     let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, after) = text.split_at(n_digits);
     let mut rest = after;
@@ -130,14 +135,14 @@ fn number(text: &str, part: Part) -> Option<(u32, &str)> {
         rest = task.trim_start_matches(|c: char| c.is_ascii_digit());
     }
     let fits = match part {
-        Part::Dropped => true,
-        Part::Needed => rest.len() < after.len(),
+        Decimal::Dropped => true,
+        Decimal::Needed => rest.len() < after.len(),
     };
     let is_whole = fits && !rest.starts_with(char::is_alphanumeric);
     is_whole.then_some((number.parse().ok()?, rest))
 }
 
-/// Whether spaces may stand around the dash of a range.
+/// Whether spaces may be around the dash of a range.
 #[derive(Clone, Copy)]
 enum Dash {
     Tight,
@@ -151,13 +156,13 @@ fn range_end(text: &str, dash: Dash) -> Option<(u32, &str)> {
         Dash::Spaced => str::trim_start(text),
         Dash::Tight => text,
     };
-    number(trim(trim(text).strip_prefix(['-', '–'])?), Part::Dropped)
+    number(trim(trim(text).strip_prefix(['-', '–'])?), Decimal::Dropped)
 }
 
 fn separator(text: &str) -> Option<&str> {
-    let text = text.trim_start();
-    let after_comma = text.strip_prefix(',').map(str::trim_start);
-    let rest = after_comma.unwrap_or(text);
+    let start = text.trim_start();
+    let after_comma = start.strip_prefix(',').map(str::trim_start);
+    let rest = after_comma.unwrap_or(start);
     let after_word = rest.strip_prefix('&').or_else(|| rest.strip_prefix("and "));
     after_word.map(str::trim_start).or(after_comma)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::formats::markdown::{Checkbox, Fence, Line, checkbox, lines};
+use crate::formats::markdown::{Block, Checkbox, Line, checkbox, lines, merge_conflict};
 
 /// What `tasks.md` says.
 #[derive(Debug, Default)]
@@ -11,6 +11,8 @@ pub struct Tasks {
     pub groups: Vec<Section>,
     /// The lines with an open box that belongs to no group.
     pub ungrouped: Vec<usize>,
+    /// The first line of a merge that was left undone.
+    pub conflict: Option<String>,
 }
 
 /// What belongs to one heading `## N. Name`.
@@ -22,10 +24,12 @@ pub struct Section {
     pub n_unchecked: usize,
     /// Open boxes with a mark of their own: `[~]` in line 3.
     pub odd: Vec<String>,
-    /// Tasks numbered for another group that stand here: 2.1 in line 3.
+    /// Tasks numbered for another group that are here: 2.1 in line 3.
     pub others: Vec<String>,
-    /// Open tasks of this group that stand elsewhere.
+    /// Open tasks of this group that are elsewhere.
     pub elsewhere: Vec<String>,
+    /// Its boxes, each with its mark: what a verdict about it is about.
+    pub boxes: Vec<String>,
 }
 
 impl Section {
@@ -33,17 +37,12 @@ impl Section {
         self.n_checked + self.n_unchecked
     }
 
-    /// How many boxes are checked, open, and open with a mark of their own.
-    pub fn boxes(&self) -> [usize; 3] {
-        [self.n_checked, self.n_unchecked, self.odd.len()]
-    }
-
     pub fn is_open(&self) -> bool {
         self.n_unchecked > 0 || !self.elsewhere.is_empty()
     }
 }
 
-/// Where a line stands: below which heading.
+/// The heading that a line is below.
 #[derive(Clone, Copy)]
 enum Below {
     /// `## N. Name`, by its index.
@@ -54,7 +53,7 @@ enum Below {
     NoGroup,
 }
 
-/// A box, and where it stands.
+/// A box, and the heading that it is below.
 struct Task<'a> {
     below: Below,
     line: usize,
@@ -69,13 +68,17 @@ struct Task<'a> {
 /// not, provided that the fence is closed, so that a forgotten fence swallows
 /// no group.
 pub fn parse(text: &str) -> Tasks {
-    let (mut tasks, mut boxes) = (Tasks::default(), Vec::new());
+    let mut boxes = Vec::new();
+    let mut tasks = Tasks {
+        conflict: merge_conflict(text).map(str::to_owned),
+        ..Tasks::default()
+    };
     let mut below = Below::NoGroup;
     for (line, number) in lines(text).iter().zip(1..) {
         if let Some(heading) = heading(line) {
             below = tasks.enter(heading);
         } else if let Some((kind, brackets, text)) = checkbox(line.text)
-            && (kind != Checkbox::Odd || line.fence != Fence::Closed)
+            && (kind != Checkbox::Odd || line.block != Block::Fence)
         {
             boxes.push(Task {
                 below,
@@ -95,7 +98,7 @@ pub fn parse(text: &str) -> Tasks {
 }
 
 impl Tasks {
-    /// The boxes that are not checked, wherever they stand.
+    /// The boxes that are not checked, wherever they are.
     pub fn n_open(&self) -> usize {
         let in_groups = self.groups.iter().map(|group| group.n_unchecked);
         in_groups.sum::<usize>() + self.ungrouped.len()
@@ -105,15 +108,15 @@ impl Tasks {
         let Some((number, rest)) = numbered(heading) else {
             return Below::NoGroup;
         };
-        let mut rest = rest.chars();
-        match (rest.next(), rest.clone().next()) {
+        let mut chars = rest.chars();
+        match (chars.next(), chars.clone().next()) {
             (Some('.'), Some('0'..='9')) | (Some('a'..='z' | 'A'..='Z'), Some('.')) => {
                 Below::Part(number)
             }
             (Some('.'), _) => {
                 self.groups.push(Section {
                     number,
-                    name: rest.as_str().trim().to_owned(),
+                    name: chars.as_str().trim().to_owned(),
                     ..Section::default()
                 });
                 Below::Group(self.groups.len() - 1)
@@ -129,10 +132,9 @@ impl Tasks {
             Below::Part(number) => by_number.get(&number).copied(),
             Below::NoGroup => None,
         };
-        let meant = task_number(task.text);
-        let meant = meant.and_then(|(group, name)| Some((*by_number.get(&group)?, group, name)));
         let place = |name: &str| format!("{name} in line {}", task.line);
-        if let Some((at, group, name)) = meant
+        if let Some((group, name)) = task_number(task.text)
+            && let Some(&at) = by_number.get(&group)
             && home.is_none_or(|home| self.groups[home].number != group)
         {
             if is_open {
@@ -147,6 +149,8 @@ impl Tasks {
             return;
         };
         let home = &mut self.groups[home];
+        let mark = task.brackets.to_lowercase();
+        home.boxes.push(format!("{mark} {}", task.text.trim()));
         match task.kind {
             Checkbox::Checked => home.n_checked += 1,
             Checkbox::Unchecked => home.n_unchecked += 1,
@@ -170,7 +174,7 @@ fn heading<'a>(line: &Line<'a>) -> Option<&'a str> {
     let rest = line.text.strip_prefix('#')?;
     let level_two = rest.strip_prefix('#').unwrap_or(rest);
     let is_heading = level_two.is_empty() || level_two.starts_with([' ', '\t']);
-    (is_heading && line.fence != Fence::Closed).then_some(rest)
+    (is_heading && line.block != Block::Fence).then_some(rest)
 }
 
 /// The number at the start of a heading of the second level, and what follows it.
@@ -180,11 +184,11 @@ fn numbered(heading: &str) -> Option<(u32, &str)> {
 
 /// The group in a task's number, `N.M`, and the number.
 fn task_number(text: &str) -> Option<(u32, &str)> {
-    let text = text.trim_start_matches(['*', '_', '`']);
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let number = text[..end.unwrap_or(text.len())].trim_end_matches('.');
+    let plain = text.trim_start_matches(['*', '_', '`']);
+    let end = plain.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let number = plain[..end.unwrap_or(plain.len())].trim_end_matches('.');
     let (group, rest) = leading_number(number)?;
-    let is_word = text[number.len()..].starts_with(char::is_alphanumeric);
+    let is_word = plain[number.len()..].starts_with(char::is_alphanumeric);
     (rest.starts_with('.') && !is_word).then_some((group, number))
 }
 
@@ -263,7 +267,9 @@ mod tests {
     fn odd_boxes_and_tasks_of_other_groups_are_named() {
         let text = "## 1. A\n- [x] 1.1 a\n- [~] **2.1** b\n- [x] 2.2. c\n- [ ] 3.1 d\n- [ ] 2.4x\n\
                     ## 2. B\n- [x] 2.3 d\n```\n- [-] legend\n```\n## Notes\n- [ ] 2.5 e\n";
-        let Tasks { groups, ungrouped } = parse(text);
+        let Tasks {
+            groups, ungrouped, ..
+        } = parse(text);
         let told = |at: usize| {
             let Section {
                 odd,

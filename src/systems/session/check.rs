@@ -1,7 +1,9 @@
 //! Whether a new text of `state.json` may replace the present one.
 
+use super::schema;
 use super::state::{Phase, State, Status};
 use crate::formats::brief;
+use crate::formats::json::Document;
 use crate::systems::system::{ContentError, Judgement, Note, same_name};
 
 /// Judges a whole new text, in the directory of the session `id` where one is given. `present`
@@ -13,6 +15,8 @@ use crate::systems::system::{ContentError, Judgement, Note, same_name};
 /// The text is malformed or leads from no state, with what to write instead.
 pub fn check_content(new_text: &str, present: Option<&str>, id: Option<&str>) -> Judgement {
     let new = State::parse(new_text).map_err(ContentError::malformed)?;
+    let document = Document::parse(new_text).map_err(ContentError::malformed)?;
+    schema::check_written(&document).map_err(ContentError::malformed)?;
     coherent(&new).map_err(ContentError::illegal)?;
     if let Some(id) = id.filter(|id| !same_name(&new.id, id)) {
         return Err(ContentError::illegal(format!(
@@ -45,6 +49,12 @@ pub fn check_content(new_text: &str, present: Option<&str>, id: Option<&str>) ->
 
 /// Rules that hold in every state.
 fn coherent(state: &State) -> Result<(), String> {
+    if state.updated_at.at < state.created_at.at {
+        return Err(format!(
+            "`updated_at` lies before `created_at`, which is \"{}\"",
+            brief(&state.created_at.text)
+        ));
+    }
     for phase in state.phases() {
         let name = phase.phase.as_str();
         if phase.skipped && phase.status != Status::Completed {
@@ -125,7 +135,6 @@ mod tests {
     use super::super::create;
     use super::*;
     use crate::contract::denial::DenyCode;
-    use crate::formats::json::Document;
 
     const COMPLETE: &str = include_str!("../../../tests/fixtures/session/complete.json");
 
@@ -189,6 +198,60 @@ mod tests {
             "lies before",
         );
         check(None, &phase("research", "status", json!("in_progress")), "");
+        let early = with(&fresh, &[(&["updated_at"], json!("2026-01-01T00:00:00Z"))]);
+        check(None, &early, "`updated_at` lies before `created_at`");
+    }
+
+    #[test]
+    fn reports_and_decisions_belong_to_their_phases() {
+        let decision = |agent: &str| json!({"agent": agent, "mode": "single", "instances": 1, "inputs": ["a"]});
+        let phase = |name: &str| json!({"status": "pending", "report": name});
+        let (report, decisions) = ("report", "dispatcher_decisions");
+        for (path, value, expected) in [
+            (
+                &["phases", "plan", report][..],
+                json!("research-report.md"),
+                "not plan-report.md",
+            ),
+            (
+                &["phases", "plan", report],
+                json!("../plan-report.md"),
+                "not plan-report.md",
+            ),
+            (
+                &["phases", "implement", report],
+                json!("plan-report.md"),
+                "has no report",
+            ),
+            (
+                &["phases", "deploy"],
+                phase("x"),
+                "`phases.deploy` is an object, not one of the phases",
+            ),
+            (
+                &[decisions, "plan"],
+                decision("scouter"),
+                "not a decision for research or review",
+            ),
+            (
+                &[decisions, "research"],
+                decision("reviewer"),
+                "not one of scouter, researcher",
+            ),
+            (
+                &["delegating_decisions"],
+                json!({"review": decision("scouter")}),
+                "reviewer",
+            ),
+        ] {
+            let text = with(COMPLETE, &[(path, value)]);
+            let error = check_content(&text, None, None).unwrap_err();
+            assert_eq!(error.code, DenyCode::MalformedContent);
+            assert!(error.message.contains(expected), "{}", error.message);
+            // What is there already can be read, and repaired.
+            assert!(State::parse(&text).is_ok());
+            assert!(check_content(COMPLETE, Some(&text), None).is_ok());
+        }
     }
 
     #[test]
@@ -219,11 +282,11 @@ mod tests {
                 "never changes",
             );
         }
-        let back = with(
+        let late = with(
             &started,
-            &[(&["updated_at"], json!("2026-01-10T14:00:00Z"))],
+            &[(&["updated_at"], json!("2026-01-10T15:00:00Z"))],
         );
-        check(Some(&fresh), &back, "`updated_at` never goes back");
+        check(Some(&late), &started, "`updated_at` never goes back");
         let earlier = with(&fresh, &[(&["created_at"], json!("2020-01-01T00:00:00Z"))]);
         check(Some(&fresh), &earlier, "`created_at` never changes");
     }

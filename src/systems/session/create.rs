@@ -88,9 +88,9 @@ const FEATURE_CHARS_MAX: usize = 30;
 
 /// `YYMMDD-words-of-the-task`, with `-2`, `-3` … while the id is taken.
 pub fn session_id(task: &str, date: NaiveDate, taken: &[&str]) -> String {
-    let task = task.to_ascii_lowercase();
     let mut feature = String::new();
     for word in task
+        .to_ascii_lowercase()
         .split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
     {

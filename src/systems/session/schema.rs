@@ -21,10 +21,10 @@ pub(super) const SPEC_STATUSES: [&str; 2] = ["approved", "done"];
 /// Checks a document and says what is merely odd.
 ///
 /// # Errors
-/// Names the place that breaks the schema and what may stand there.
+/// Names the place that breaks the schema and what may be there.
 pub(super) fn check(document: &Document) -> Result<Vec<String>, String> {
-    let missing = SCHEMA.check("", document.root()).into_result();
-    let missing = missing.map_err(|fault| fault.to_string())?;
+    let checked = SCHEMA.check("", document.root()).into_result();
+    let missing = checked.map_err(|fault| fault.to_string())?;
     let mut notes: Vec<String> = missing.iter().map(ToString::to_string).collect();
     if BLOCKS.iter().all(|block| document.get(&[block]).is_none()) {
         notes.push("`dispatcher_decisions` is missing".to_owned());
@@ -37,6 +37,16 @@ pub(super) fn check(document: &Document) -> Result<Vec<String>, String> {
         }
     }
     Ok(notes)
+}
+
+/// What is asked of a text that is to be written: names and agents that readers can do without,
+/// and that a file of an earlier time may lack.
+///
+/// # Errors
+/// Names the place and what may be there.
+pub(super) fn check_written(document: &Document) -> Result<(), String> {
+    let checked = SCHEMA.check("written", document.root()).into_result();
+    checked.map(|_| ()).map_err(|fault| fault.to_string())
 }
 
 /// One input for each instance, and several of them only side by side.

@@ -11,7 +11,7 @@ use crate::base::actor::AgentName;
 use crate::base::clock;
 use crate::base::string_enum::string_enum;
 use crate::formats::json::Document;
-use crate::systems::workflow::{Gate, GateStatus, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, UnreadableState, Workflow};
 
 string_enum! {
     /// The phases, in the order in which they must be completed.
@@ -72,9 +72,10 @@ pub struct Timestamp {
 
 impl Timestamp {
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let at = clock::parse(text)?;
-        let text = text.to_owned();
-        Some(Self { text, at })
+        Some(Self {
+            at: clock::parse(text)?,
+            text: text.to_owned(),
+        })
     }
 }
 
@@ -116,7 +117,7 @@ pub struct State {
 
 impl State {
     /// # Errors
-    /// Names the place that breaks the schema and what may stand there.
+    /// Names the place that breaks the schema and what may be there.
     pub fn parse(text: &str) -> Result<Self, String> {
         let document = Document::parse(text)?;
         let notes = schema::check(&document)?;
@@ -173,13 +174,12 @@ impl State {
     }
 }
 
-/// A session as `status` shows it; the phases stand for gates.
+/// A session as `status` shows it; its phases are shown as gates.
 ///
 /// # Errors
 /// The text is no state of a session.
-pub fn read_workflow(text: &str, file: &str) -> anyhow::Result<Workflow> {
-    let state =
-        State::parse(text).map_err(|why| anyhow::anyhow!("could not read `{file}`: {why}"))?;
+pub fn read_workflow(text: &str, file: &str) -> Result<Workflow, UnreadableState> {
+    let state = State::parse(text).map_err(|why| UnreadableState::new(file, why))?;
     let gates = state.phases.iter().map(|phase| Gate {
         timestamp: phase
             .completed_at

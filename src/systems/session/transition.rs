@@ -11,7 +11,7 @@ use super::schema::BLOCKS;
 use super::state::{Phase, PhaseState, State, Status};
 use crate::base::clock;
 use crate::formats::json::Document;
-use crate::systems::workflow::{Move, Outcome, StateChange};
+use crate::systems::gate_record::{GateRecord, Move, Outcome};
 
 /// What is done to one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub enum Step<'a> {
     /// Left out, by the user's choice.
     Skip,
     /// Which agents work for research or review, the phases that have agents.
-    Decide(Decision<'a>),
+    Decide(PhaseDecision<'a>),
 }
 
 /// Which agents the dispatcher sends for a phase, and at what: one for each input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Decision<'a> {
+pub struct PhaseDecision<'a> {
     pub agent: &'a str,
     pub mode: &'a str,
     pub instances: usize,
@@ -52,13 +52,12 @@ pub fn apply(
     let (old, name) = (state.phase(phase), phase.as_str());
     let report_path = ["phases", name, "report"];
     let stored = document.get(&report_path).and_then(Value::as_str);
-    let is_later = |report| !old.skipped && stored != Some(report);
     let is_over = old.status == Status::Completed;
     match step {
         Step::Decide(decision) => set_decision(&mut document, phase, &decision)?,
         Step::Complete {
             report: Some(report),
-        } if is_over && is_later(report) => {
+        } if is_over && !old.skipped && stored != Some(report) => {
             document.set(&report_path, report)?;
         }
         _ if is_over => return Err(format!("phase `{name}` is already completed")),
@@ -68,8 +67,9 @@ pub fn apply(
         step => set_phase(&mut document, old, step, now)?,
     }
     // A model may have invented a time that is still to come.
-    if state.updated_at.at < now.trunc_subsecs(0) {
-        document.set(&["updated_at"], clock::seconds(now))?;
+    let updated = now.trunc_subsecs(0).max(state.created_at.at);
+    if state.updated_at.at < updated {
+        document.set(&["updated_at"], clock::seconds(updated))?;
     }
     let new_text = document.render();
     check_content(&new_text, Some(text), None).map_err(|error| error.message)?;
@@ -78,7 +78,7 @@ pub fn apply(
         from: old.gate_status(),
         to: State::parse(&new_text)?.phase(phase).gate_status(),
     };
-    Ok(StateChange {
+    Ok(GateRecord {
         text: new_text,
         // A decision moves no phase.
         moves: (moved.from != moved.to)
@@ -87,7 +87,7 @@ pub fn apply(
             .collect(),
         phase: Some(name.to_owned()),
         evidence: Some(evidence.to_owned()),
-        ..StateChange::default()
+        ..GateRecord::default()
     })
 }
 
@@ -125,7 +125,7 @@ fn set_phase(
 fn set_decision(
     document: &mut Document,
     phase: Phase,
-    decision: &Decision<'_>,
+    decision: &PhaseDecision<'_>,
 ) -> Result<(), String> {
     if !matches!(phase, Phase::Research | Phase::Review) {
         return Err(format!(
@@ -134,8 +134,9 @@ fn set_decision(
         ));
     }
     let mut blocks = BLOCKS.into_iter();
-    let block = blocks.find(|block| document.get(&[block]).is_some());
-    let block = block.unwrap_or(BLOCKS[0]);
+    let block = blocks
+        .find(|block| document.get(&[block]).is_some())
+        .unwrap_or(BLOCKS[0]);
     if document.get(&[block]).is_some_and(Value::is_null) {
         document.set(&[block], json!({}))?;
     }
@@ -145,7 +146,7 @@ fn set_decision(
 #[cfg(test)]
 mod tests {
     use super::super::state::read_workflow;
-    use super::super::{create, newest_of};
+    use super::super::{SessionFile, create, newest_of};
     use super::*;
     use crate::base::actor::AgentName;
 
@@ -245,7 +246,7 @@ mod tests {
     #[test]
     fn decisions_are_validated_and_stored_under_the_name_that_is_there() {
         let inputs = ["0", "1", "2", "3", "4", "5"].map(str::to_owned);
-        let decision = |agent, mode, instances, n_inputs| Decision {
+        let decision = |agent, mode, instances, n_inputs| PhaseDecision {
             agent,
             mode,
             instances,
@@ -267,6 +268,7 @@ mod tests {
                 part,
             );
         }
+        let review = decision("reviewer", "parallel", 2, 2);
         let decision = decision("scouter", "parallel", 2, 2);
         let old = fresh().replace(
             "\"dispatcher_decisions\": {}",
@@ -277,7 +279,7 @@ mod tests {
         let expected = "{\"agent\":\"scouter\",\"mode\":\"parallel\",\"instances\":2,\"inputs\":[\"0\",\"1\"]}";
         assert_eq!(stored.to_string(), expected);
         let known = text.replace("dispatcher_decisions", "delegating_decisions");
-        let text = apply(&known, Phase::Review, Step::Decide(decision), at(1)).unwrap();
+        let text = apply(&known, Phase::Review, Step::Decide(review), at(1)).unwrap();
         assert!(!text.contains("dispatcher_decisions"), "{text}");
         check_refused(
             apply(&text, Phase::Plan, Step::Decide(decision), at(1)),
@@ -289,7 +291,7 @@ mod tests {
     fn check_outcome(outcome: &Outcome, expected: &str) {
         let found = match outcome {
             Err(why) => why.clone(),
-            Ok(StateChange { moves, .. }) => moves
+            Ok(GateRecord { moves, .. }) => moves
                 .iter()
                 .map(|c| format!("{} {} {}", c.gate, c.from.as_str(), c.to.as_str()))
                 .collect(),
@@ -307,7 +309,7 @@ mod tests {
         assert_eq!(named("debugger"), None);
         let started = hook(&text, Phase::Research, Step::Start, at(1));
         check_outcome(&started, "research pending in_progress");
-        let Ok(StateChange { text: running, .. }) = started else {
+        let Ok(GateRecord { text: running, .. }) = started else {
             panic!("unchanged")
         };
         check_outcome(
@@ -332,7 +334,7 @@ mod tests {
             at(3),
         );
         check_outcome(&done, "research in_progress passed");
-        let Ok(StateChange { text: done, .. }) = done else {
+        let Ok(GateRecord { text: done, .. }) = done else {
             panic!("unchanged")
         };
         assert_eq!(
@@ -395,11 +397,17 @@ mod tests {
 
     #[track_caller]
     fn check_newest(texts: &[(&str, &str)], expected: Result<&str, &str>) {
-        let owned = |(name, text): &(&str, &str)| (String::from(*name), String::from(*text));
+        let owned = |(name, text): &(&str, &str)| SessionFile {
+            name: format!("{name}/state.json"),
+            text: match *text {
+                "?" => Err("not UTF-8".to_owned()),
+                text => Ok(text.to_owned()),
+            },
+        };
         let sessions: Vec<_> = texts.iter().map(owned).collect();
         match (newest_of(&sessions), expected) {
-            (Ok((name, _)), Ok(expected)) => assert_eq!(name, expected),
-            (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+            (Ok((name, _)), Ok(expected)) => assert_eq!(name, format!("{expected}/state.json")),
+            (Err(why), Err(part)) => assert!(why.to_string().contains(part), "{why}"),
             (found, expected) => panic!("{found:?} is not {expected:?}"),
         }
     }
@@ -410,9 +418,16 @@ mod tests {
         let new = apply(&fresh(), Phase::Research, Step::Start, at(2)).unwrap();
         let closed = include_str!("../../../tests/fixtures/session/complete.json");
         let closed = closed.replace("15:45:33", "23:00:00");
-        let all = [("a", &*old), ("b", &new), ("c", &closed), ("d", "{")];
-        check_newest(&all, Ok("b"));
-        check_newest(&[("a", &old), ("b", &old)], Err("`a` and `b`"));
+        let all = [("a", "{"), ("b", &*old), ("c", &new), ("d", &closed)];
+        check_newest(&all, Ok("c"));
+        let torn = [("a", &*old), ("b", "{")];
+        let held = "`b/state.json` is the newest session and cannot be read";
+        check_newest(&torn, Err(held));
+        check_newest(&[("a", &old), ("b", "?")], Err(held));
+        check_newest(
+            &[("a", &old), ("b", &old)],
+            Err("`a/state.json` and `b/state.json`"),
+        );
         check_newest(&[("c", &closed)], Err("no session"));
     }
 }

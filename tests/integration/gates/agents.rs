@@ -5,6 +5,7 @@ use super::*;
 #[test]
 fn a_record_says_what_moved_and_why() {
     let stage = Stage::with_run(&[]);
+    stage.start("agent-flow:Riko", "r-1");
     stage.stop("agent-flow:Riko", "r-1", "# Found\n\n5 files.");
     let mut record = stage.gates().pop().unwrap();
     for key in ["prev", "id", "ts"] {

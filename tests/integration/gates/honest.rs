@@ -5,6 +5,7 @@ use super::*;
 use crate::recorder::{after, before};
 use crate::support::stride;
 
+const PASSED: &str = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
 const LINES: &str = include_str!("../../fixtures/evidence/honest.txt");
 
 /// How many runs of each system.
@@ -41,7 +42,11 @@ impl Run {
         let said = self.stage.hook(&event).stdout();
         assert_eq!(said, "", "run {n}: {event}");
         act(&self.stage);
-        let said = self.stage.hook(&after(&event)).stdout();
+        let mut ended = after(&event);
+        if tool == "Bash" {
+            ended["tool_response"] = json!({"stdout": PASSED, "stderr": ""});
+        }
+        let said = self.stage.hook(&ended).stdout();
         assert_eq!(said, "", "run {n}, after: {event}");
     }
 
@@ -113,19 +118,26 @@ const WAYS: [Way; 3] = [Way::Tool, Way::Heredoc, Way::Program];
 
 #[test]
 fn agent_flow() {
-    let lines: Vec<&str> = LINES
+    // What is behind a second bar says why a line does not count.
+    let lines: Vec<String> = LINES
         .lines()
-        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.strip_prefix("libtest | "))
+        .filter(|line| !line.contains(" | "))
+        .map(|line| line.replace('⏎', "\n"))
         .collect();
     for n in (0..RUNS[0]).step_by(stride()) {
         let flags: &[&[&str]] = &[&[], &["--team"], &["--force-sequential"]];
         let stage = Stage::with_run(flags[n % 3]);
+        // Where some of the lines go: a command behind a `cd` that fails does not run.
+        for dir in ["a", "b"] {
+            stage.write(&format!("{dir}/Cargo.toml"), "");
+        }
         let file = [SINGLE, TEAM, TEAM][n % 3];
         let mut run = Run::new(n, stage);
         run.left /= 3;
         let rework = run.one_of(&["", "review", "verification"]);
         let tester = run.one_of(&["Alphonse", "main", "nobody"]);
-        let line = lines[n % lines.len()];
+        let line = lines[n % lines.len()].as_str();
         let verify = |run: &Run, said: &str| {
             run.agent("agent-flow:Alphonse", said, |run| match tester {
                 "nobody" => run.stage.write(".claude/skip-test-verification", ""),
@@ -153,7 +165,12 @@ fn agent_flow() {
         verify(&run, VERIFIED);
         run.stage.hook(&run.stage.event_of("Stop")).is_silent();
         let standing = run.stage.standing(file);
-        assert!(standing.ends_with(" closed"), "run {n}: {standing}");
+        let log = run.stage.read(".claude/statewarden/gates.jsonl");
+        let last = log.lines().last().unwrap_or_default();
+        assert!(
+            standing.ends_with(" closed"),
+            "run {n}, `{line}`: {standing}\n{last}"
+        );
         run.is_proved("agent-flow");
     }
 }

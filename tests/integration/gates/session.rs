@@ -22,6 +22,7 @@ fn session(stage: &Stage, task: &str) -> String {
 fn wrote(stage: &Stage, kind: &str, id: &str, report: &str) -> Value {
     let mut event = stage.event_of(kind);
     event["tool_name"] = "Write".into();
+    event["tool_use_id"] = "toolu_1".into();
     let path = stage.path(&format!(".claude/.docs/{id}/{report}"));
     event["tool_input"] = json!({ "file_path": path, "content": "# Report\n" });
     event
@@ -43,10 +44,19 @@ fn a_report_by_a_literal_command_completes_its_phase() {
         let stage = Stage::new();
         let id = session(&stage, "a task");
         let report = format!(".claude/.docs/{id}/research-report.md");
-        let mut event = stage.bash_event(&command.replace("REPORT", &report));
+        let command = command.replace("REPORT", &report);
+        std::process::Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(stage.project())
+            .output()
+            .unwrap();
+        let mut event = stage.bash_event(&command);
         event["hook_event_name"] = "PostToolUse".into();
-        stage.hook(&stage.by("scouter", event.clone())).is_silent();
+        let mut of_agent = stage.by("scouter", event.clone());
+        of_agent["tool_use_id"] = "toolu_2".into();
+        stage.hook(&of_agent).is_silent();
         assert_eq!(phases(&stage, &id)["research"]["status"], "pending");
+        stage.hook(&stage.bash_event(&command)).is_silent();
         stage.hook(&event).is_silent();
         let research = &phases(&stage, &id)["research"];
         assert_eq!(research["status"], status, "{command}");
@@ -57,9 +67,14 @@ fn a_report_by_a_literal_command_completes_its_phase() {
 fn a_report_completes_the_phase_of_its_own_session() {
     let stage = Stage::new();
     let (old, new) = (session(&stage, "old"), session(&stage, "new"));
-    stage
-        .hook(&wrote(&stage, "PostToolUse", &old, "research-report.md"))
-        .is_silent();
+    stage.write(
+        &format!(".claude/.docs/{old}/research-report.md"),
+        "# Report\n",
+    );
+    for kind in ["PreToolUse", "PostToolUse"] {
+        let event = wrote(&stage, kind, &old, "research-report.md");
+        stage.hook(&event).is_silent();
+    }
     assert_eq!(phases(&stage, &old)["research"]["status"], "completed");
     assert_eq!(phases(&stage, &new)["research"]["status"], "pending");
 }

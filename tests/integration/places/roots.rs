@@ -73,14 +73,63 @@ fn the_home_directory_is_no_root_for_its_claude_and_devt_directories() {
     }
 }
 
+/// The root that a verb finds in a directory of the sandbox, from the sandbox's base.
+#[track_caller]
+fn check_root(sandbox: &Sandbox, env: &[(&str, &str)], dir: &str, expected: &str) {
+    let base = sandbox.base();
+    fs::create_dir_all(base.join(dir)).unwrap();
+    let mut command = sandbox.command("explain .devt/state/plan.md --json");
+    command.current_dir(base.join(dir));
+    command.envs(env.iter().map(|(name, below)| (*name, base.join(below))));
+    let output = command.output().unwrap();
+    let story: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let expected = base.join(expected);
+    assert_eq!(story["root"], expected.to_str().unwrap(), "{dir} {env:?}");
+}
+
+fn mark(sandbox: &Sandbox, dir: &str) {
+    for marker in [".devt", ".claude", ".agentmux", "openspec", ".git"] {
+        fs::create_dir_all(sandbox.base().join(dir).join(marker)).unwrap();
+    }
+}
+
 #[test]
-fn a_home_that_is_a_repository_is_a_project_like_any_other() {
+fn the_directories_that_all_share_are_no_roots() {
     let sandbox = Sandbox::new();
-    let home = sandbox.home();
-    make(&home.join(".git"));
-    let cwd = home.join("work/src");
-    let found = from(&sandbox, &cwd, &home.join(".devt/state/notes.md"));
-    assert_eq!(found.decision(), "ad-hoc-name");
+    for shared in ["home", "tmp"] {
+        mark(&sandbox, shared);
+        check_root(
+            &sandbox,
+            &[],
+            &format!("{shared}/a/b"),
+            &format!("{shared}/a/b"),
+        );
+        mark(&sandbox, &format!("{shared}/a"));
+        check_root(
+            &sandbox,
+            &[],
+            &format!("{shared}/a/b"),
+            &format!("{shared}/a"),
+        );
+    }
+}
+
+#[test]
+fn no_root_is_looked_for_above_the_ceiling() {
+    let sandbox = Sandbox::new();
+    mark(&sandbox, "outer");
+    let ceiling = |below| [("STATEWARDEN_CEILING", below)];
+    check_root(&sandbox, &[], "outer/in/deep", "outer");
+    check_root(&sandbox, &ceiling("outer"), "outer/in/deep", "outer");
+    check_root(
+        &sandbox,
+        &ceiling("outer/in"),
+        "outer/in/deep",
+        "outer/in/deep",
+    );
+    check_root(&sandbox, &ceiling("elsewhere"), "outer/in/deep", "outer");
+    mark(&sandbox, "outer/in");
+    check_root(&sandbox, &ceiling("outer/in"), "outer/in/deep", "outer/in");
 }
 
 #[test]
@@ -122,7 +171,8 @@ fn the_projects_name_may_be_untidy_and_an_empty_one_is_none() {
         (format!("{project}/src/.."), "ad-hoc-name"),
         (format!("{project}//."), "ad-hoc-name"),
         (String::new(), "ad-hoc-name"),
-        (text(&sandbox.base().join("gone")), "allow"),
+        // It was moved under its session.
+        (text(&sandbox.base().join("gone")), "ad-hoc-name"),
     ] {
         let found = sandbox.hook_of_project(&named, &event);
         assert_eq!(found.decision(), expected, "`{named}`");
@@ -175,7 +225,12 @@ fn check_settings(sandbox: &Sandbox, dir: &str) {
 #[test]
 fn the_guards_settings_outside_the_project_are_for_the_user() {
     let mut sandbox = Sandbox::new();
-    check_settings(&sandbox, "/etc");
+    check_settings(&sandbox, &text(&sandbox.base().join("etc")));
+    // The machine's own may say anything.
+    if !Path::new("/etc/statewarden").exists() {
+        sandbox.env = vec![("STATEWARDEN_ETC", String::new())];
+        check_settings(&sandbox, "/etc");
+    }
     let home = text(&sandbox.home());
     let linked = sandbox.base().join("dots");
     make(&linked.join("statewarden"));

@@ -119,10 +119,11 @@ impl Script {
         let messages = request["messages"]
             .as_array()
             .map_or(&[][..], Vec::as_slice);
-        let prompt = messages
-            .first()
-            .map(|first| first["content"].to_string())
-            .unwrap_or_default();
+        // A command's output stands in a message behind the one that names it.
+        let said = messages
+            .split(|message| message["role"] == "assistant")
+            .next();
+        let prompt = json!(said.unwrap_or_default()).to_string();
         let (name, turns) = self
             .subagents
             .iter()

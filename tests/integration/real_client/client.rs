@@ -24,6 +24,7 @@ pub(crate) struct Client(PathBuf);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     Pinned,
+    Older,
     Oldest,
 }
 
@@ -58,6 +59,7 @@ impl Client {
         }
         let place = match version {
             Version::Pinned => "target/claude-client",
+            Version::Older => "target/claude-client/older",
             Version::Oldest => "target/claude-client/oldest",
         };
         // One package per platform, of which npm has installed ours.
@@ -87,7 +89,11 @@ impl Client {
         command.env("PATH", env::var_os("PATH").unwrap_or_default());
         command
             .env("HOME", project.home())
-            .env("TMPDIR", project.home());
+            .env("TMPDIR", project.home())
+            .env("STATEWARDEN_CEILING", project.scratch())
+            .env("STATEWARDEN_ETC", project.scratch().join("etc"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CEILING_DIRECTORIES", project.scratch());
         command.envs(ENVIRONMENT).stdin(Stdio::null());
         command
     }
@@ -123,6 +129,18 @@ impl Client {
     ) -> Run {
         let mut command = self.session(project, mode, script);
         Run::of(command.arg("go").args(args))
+    }
+
+    /// Runs one session that begins with these words, such as a slash command.
+    pub(crate) fn run_prompt(
+        &self,
+        prompt: &str,
+        args: &[&str],
+        project: &Project,
+        script: Script,
+    ) -> Run {
+        let mut command = self.session(project, Mode::AcceptEdits, script);
+        Run::of(command.arg(prompt).args(args))
     }
 
     /// Runs one session, interrupts it when that is due, as Esc does, and says something again.
@@ -251,6 +269,13 @@ impl Run {
                 .map_or_else(|| result["content"].to_string(), str::to_owned),
         };
         blocks("tool_result").map(told).collect()
+    }
+
+    /// Whether anything that the client printed holds a text, what hooks answered included.
+    pub(crate) fn holds(&self, text: &str) -> bool {
+        self.lines
+            .iter()
+            .any(|line| line.to_string().contains(text))
     }
 
     /// What the main thread was given as its agents' reports.

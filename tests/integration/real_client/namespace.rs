@@ -1,5 +1,6 @@
-//! Runs a test in a network namespace that has only loopback: the client and
-//! the stand-in meet there, and nothing can leave.
+//! Runs a test in a network namespace that has only loopback, so that the client and the stand-in
+//! meet there and nothing can leave, and in a mount namespace without the client's settings of
+//! this machine.
 
 use std::io;
 use std::process::{Command, Output};
@@ -12,10 +13,11 @@ use crate::support::lacks;
 const INSIDE: &str = "STATEWARDEN_TEST_INSIDE";
 
 /// Root needs no user namespace, and is often refused one in a container.
-const WAYS_IN: [&str; 2] = ["-n", "-rn"];
+const WAYS_IN: [&str; 2] = ["-nm", "-rnm"];
 
-/// `$@` is what to run once loopback is up.
-const ENTER: &str = "{ ip link set lo up || ifconfig lo up; } 2>/dev/null && exec \"$@\"";
+/// `$@` is what to run once loopback is up, and the client's settings of this machine are hidden.
+const ENTER: &str = "{ ip link set lo up || ifconfig lo up; } 2>/dev/null && \
+    { [ ! -d /etc/claude-code ] || mount -t tmpfs none /etc/claude-code; } && exec \"$@\"";
 
 /// Runs `body` as the test `name` (its whole path in the test binary), in a
 /// copy of the test binary inside the namespace.

@@ -115,6 +115,44 @@ fn a_checkout_is_a_plugin_without_npm() {
     });
 }
 
+/// They are asked when something is wrong: then, and where an argument is missing, what the
+/// program says reaches the model all the same.
+#[test]
+fn slash_commands_answer_where_a_state_is_broken() {
+    let name = "real_client::plugin::slash_commands_answer_where_a_state_is_broken";
+    isolated(name, |client| {
+        let project = Project::new("slash");
+        let bin = project.home().join(".local/bin");
+        fs::create_dir_all(&bin).unwrap();
+        let program = env!("CARGO_BIN_EXE_statewarden");
+        std::os::unix::fs::symlink(program, bin.join("statewarden")).unwrap();
+        fs::write(
+            project.dir().join(".devt/state/workflow.yaml"),
+            "active: [\n",
+        )
+        .unwrap();
+        let dir = format!("{ROOT}/plugin");
+        for (prompt, told) in [
+            (
+                "/statewarden:status",
+                "could not read `.devt/state/workflow.yaml`",
+            ),
+            ("/statewarden:explain", "a path is empty; name a file"),
+            ("/statewarden:explain .devt/state/notes.md", "(ad-hoc-name)"),
+            ("/statewarden:denials", "no denial matches"),
+            ("/statewarden:doctor", "state-file"),
+        ] {
+            let script = Script {
+                main: vec![vec![Block::Text("it was told something else")]],
+                subagents: vec![(told, vec![vec![Block::Text("it was told")]])],
+            };
+            let run = client.run_prompt(prompt, &["--plugin-dir", &dir], &project, script);
+            run.assert_sound();
+            assert!(run.holds("\"it was told\""), "{prompt}: {run:#?}");
+        }
+    });
+}
+
 /// A plugin of somebody else's, with agents and a contract of its own.
 fn publish_kit(project: &Project) -> String {
     let at = "../home/market";

@@ -90,6 +90,11 @@ impl Project {
         self.scratch.join("project")
     }
 
+    /// The directory of all that the test makes.
+    pub(crate) fn scratch(&self) -> &Path {
+        &self.scratch
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
         self.scratch.join("home")
     }
@@ -133,7 +138,9 @@ impl Project {
         command
             .current_dir(self.dir())
             .env_clear()
-            .env("HOME", self.home());
+            .env("HOME", self.home())
+            .env("STATEWARDEN_CEILING", &self.scratch)
+            .env("STATEWARDEN_ETC", self.scratch.join("etc"));
         command.env("PATH", env::var_os("PATH").unwrap_or_default());
         command
     }

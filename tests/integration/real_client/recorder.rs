@@ -9,29 +9,10 @@ use super::api::{Block, Script, TASK, Turns};
 use super::client::{Mode, Run};
 use super::namespace::isolated;
 use super::project::Project;
-use super::{Ground, bash, dispatch_to};
+use super::{Ground, bash, dispatch_to, mcp_server};
 
 /// Makes a stray after some seconds; the guard cannot know it from the call.
 const LEAVE: &str = "#!/bin/sh\nsleep ${2:-0}\necho \"$1\" > .devt/state/\"$1\"\n";
-
-/// An MCP server whose one tool leaves a stray.
-const SERVER: &str = r#"#!/bin/sh
-answer() {
-    echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$1"'}'
-}
-while read -r line; do
-    id=$(echo "$line" | sed -n 's/.*"id": *\([0-9]*\).*/\1/p')
-    case $line in
-    *'"initialize"'*)
-        answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
-    *'"tools/list"'*)
-        answer '{"tools":[{"name":"leave","description":"d","inputSchema":{"type":"object"}}]}' ;;
-    *'"tools/call"'*)
-        echo x > .devt/state/mcp.txt
-        answer '{"content":[{"type":"text","text":"done"}]}' ;;
-    esac
-done
-"#;
 
 struct Case {
     name: &'static str,
@@ -60,7 +41,8 @@ impl Case {
         let project = Project::new(self.name);
         project.install();
         project.add_agent("tester");
-        for (file, text) in [("leave", LEAVE), ("server", SERVER)] {
+        let server = mcp_server("leave", "echo x > .devt/state/mcp.txt");
+        for (file, text) in [("leave", LEAVE), ("server", &server)] {
             project.put(file, text);
             let mode = fs::Permissions::from_mode(0o755);
             fs::set_permissions(project.dir().join(file), mode).unwrap();
@@ -87,7 +69,7 @@ impl Case {
     }
 
     fn check(&self, project: &Project, run: &Run) {
-        let changes = project.read(".claude/statewarden/recorder/changes.jsonl");
+        let changes = project.read(".git/statewarden/changes.jsonl");
         let changes: Vec<Value> = changes
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
@@ -180,17 +162,27 @@ fn cases() -> Vec<Case> {
             ],
             &["k.txt"],
         ),
-        Case::new("escaped", leave("./leave j.txt; sleep 60"), &["j.txt"]),
-        Case::new(
-            "interrupted",
-            leave("./leave g.txt; kill -INT $PPID; sleep 5"),
-            &["g.txt"],
-        ),
-        Case::new(
-            "killed",
-            leave("./leave h.txt; kill -KILL $PPID; sleep 5"),
-            &["h.txt"],
-        ),
+        // Nobody says when these ended: what may be theirs is not moved.
+        Case {
+            told: &["j.txt"],
+            ..Case::new("escaped", leave("./leave j.txt; sleep 60"), &[])
+        },
+        Case {
+            told: &["g.txt"],
+            ..Case::new(
+                "interrupted",
+                leave("./leave g.txt; kill -INT $PPID; sleep 5"),
+                &[],
+            )
+        },
+        Case {
+            told: &["h.txt"],
+            ..Case::new(
+                "killed",
+                leave("./leave h.txt; kill -KILL $PPID; sleep 5"),
+                &[],
+            )
+        },
         Case {
             told: &["late.txt"],
             ..Case::new(
@@ -219,5 +211,47 @@ fn calls_that_overlap_or_send_no_end_are_looked_after() {
     isolated(
         "real_client::recorder::calls_that_overlap_or_send_no_end_are_looked_after",
         |client| cases().iter().for_each(|case| case.run(client)),
+    );
+}
+
+/// A target that runs `git clean -fdx` takes all that git ignores: state, hook entries and this
+/// program's own folder.
+#[test]
+fn what_a_clean_target_takes_is_told_and_comes_back() {
+    isolated(
+        "real_client::recorder::what_a_clean_target_takes_is_told_and_comes_back",
+        |client| {
+            let project = Project::new("cleaned");
+            project.put(".gitignore", ".devt/\n.claude/\n");
+            project.put("Makefile", "clean:\n\t@git clean -fdxq\n");
+            project.put(".devt/state/plan.md", "two hours of work");
+            project.statewarden(&["install", "--scope", "local"]);
+            let entries = project.read(".claude/settings.local.json");
+            let dir = project.dir();
+            project.sh(&dir, "git add .gitignore Makefile", &[]);
+            let script = Script {
+                main: vec![
+                    vec![bash("./nothing || true")],
+                    vec![bash("make clean")],
+                    text("done"),
+                ],
+                ..Script::default()
+            };
+            let run = client.run(&project, Mode::SkipPermissions, script);
+            assert!(!dir.join(".devt/state/plan.md").exists(), "{run:#?}");
+            assert!(run.holds("`.claude/settings.local.json` ("), "{run:#?}");
+            for (file, text) in [
+                (".devt/state/plan.md", "two hours of work"),
+                (".claude/settings.local.json", &entries),
+            ] {
+                let said = project.statewarden(&["log", file, "--limit", "1", "--json"]);
+                let changes: Value = serde_json::from_str(&said).unwrap();
+                let change = &changes["changes"][0];
+                assert_eq!(change["act"], "remove", "{file}: {said}");
+                let id = change["id"].as_str().unwrap();
+                project.statewarden(&["restore", file, "--at", id]);
+                assert_eq!(project.read(file), text, "{file}");
+            }
+        },
     );
 }

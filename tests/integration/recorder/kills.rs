@@ -70,6 +70,7 @@ fn a_full_disk_is_said_and_changes_no_answer() {
     let base = sandbox.base();
     let script = format!(
         r#"
+        export XDG_STATE_HOME="$DISK/state"
         mkdir -p "$DISK/.devt/state" && cd "$DISK" || exit 2
         hook() {{
             sed "s|DISK|$DISK|" '{base}/'$1.json | "$PROGRAM" hook 2> '{base}/errors'

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-use crate::recorder::{CHANGES, after, begin};
+use crate::recorder::{after, begin};
 use crate::support::{Sandbox, must_have_all};
 
 /// One step of a program, on names that are allowed, or not, to every actor.
@@ -137,7 +137,7 @@ fn check(programs: &Programs) {
         );
     }
     // Every difference to the beginning stands in the log.
-    let recorded = sandbox.records(CHANGES);
+    let recorded = sandbox.changes();
     let is_recorded = |name: &str| {
         let path = state.join(name);
         recorded

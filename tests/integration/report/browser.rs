@@ -93,6 +93,16 @@ fn in_a_browser_the_script_runs_and_no_attack_does() {
     }
 }
 
+#[test]
+fn a_page_without_records_has_no_empty_parts() {
+    let Some(browser) = browser() else { return };
+    let sandbox = Sandbox::new();
+    report(&sandbox, &[]);
+    let dom = dom(&browser, &sandbox, "r.html", &[]);
+    assert!(dom.contains(r#"<body class="empty">"#), "{dom}");
+    assert!(dom.contains("Nothing was denied."), "{dom}");
+}
+
 /// What a person would do: follow links, choose, search, sort.
 const ACTIONS: &str = r##"<script>
 const log = [];
@@ -129,6 +139,7 @@ location.hash = "";
 update();
 log.push(`loop: ${all("#loops tbody tr").map((row) => row.textContent.slice(0, 20)).join("|")}`);
 log.push(`advice: ${all("#advice pre")[0].textContent}`);
+log.push(`cards: ${all("#advice h3").map((card) => card.textContent).join("; ")}`);
 log.push(`bars: ${all(".plot a").length > 3}, ${all("#sessions .strip").length} strips`);
 const focusable = all("a, button, input, select, summary");
 log.push(`keyboard: ${focusable.every((element) => (element.focus(), document.activeElement === element))}`);
@@ -216,6 +227,7 @@ q=todo: : 0 of 7: #agent=main&outcome=again&q=todo
 loop: 4×notes.md ×3, impl-
 advice: - In `.devt/state`, write `impl-summary.json`, not `impl-summry.json`.
 - In `.devt/state`, write `scratchpad.md`, not `notes.md`.
+cards: Tell the main thread what to write; Tell code-reviewer what to write; Tell tester what to write
 bars: true, 2 strips
 keyboard: true
 fits: true

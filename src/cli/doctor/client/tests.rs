@@ -95,3 +95,27 @@ fn the_settings_in_force_are_named() {
         format!("`{dir}/home/.claude/settings.json`: `model` must be a string")
     );
 }
+
+/// More files of managed settings: each is stronger than the ones before it by name.
+#[test]
+fn the_directory_of_managed_settings_is_read() {
+    let _alone = alone();
+    let temp = healthy();
+    let only = |is_on: bool| format!("{{\"allowManagedHooksOnly\": {is_on}}}");
+    temp.write("etc/managed-settings.json", "{}");
+    temp.write("etc/managed-settings.d/10-a.json", &only(true));
+    temp.write("etc/managed-settings.d/readme.txt", "no settings");
+    check(&temp, &[("managed-hooks-only", Level::Error)]);
+    let dir = temp.0.display();
+    let findings = findings(&temp).into_iter();
+    let what = |id: &str| findings.clone().find(|f| f.id == id).unwrap().what;
+    assert_eq!(
+        what("settings-files"),
+        format!(
+            "in force, the strongest first: `{dir}/etc/managed-settings.d/10-a.json`, \
+             `{dir}/etc/managed-settings.json`, `{dir}/project/.claude/settings.json`"
+        )
+    );
+    temp.write("etc/managed-settings.d/20-b.json", &only(false));
+    check(&temp, &[]);
+}

@@ -34,6 +34,26 @@ fn personal_files_stay_out_of_commits() {
     }
 }
 
+/// A work tree beside a bare repository has a folder of its own in it, and no exclude file.
+#[test]
+fn all_work_trees_share_one_exclude_file() {
+    let temp = Temp::new();
+    temp.write("bare/HEAD", "");
+    temp.write("bare/worktrees/main/HEAD", "");
+    temp.write("bare/worktrees/main/commondir", "../..\n");
+    temp.write("project/.git", "gitdir: ../bare/worktrees/main\n");
+    let before = temp.tree();
+    run(wire, Scope::Local, &temp);
+    let exclude = fs::read_to_string(temp.0.join("bare/info/exclude")).unwrap();
+    assert!(
+        exclude.contains("/.claude/settings.local.json\n"),
+        "{exclude}"
+    );
+    assert!(!temp.0.join("bare/worktrees/main/info").exists());
+    run(unwire, Scope::Local, &temp);
+    assert_eq!(temp.tree(), before);
+}
+
 #[test]
 fn a_trial_begins_and_ends() {
     let temp = Temp::new();

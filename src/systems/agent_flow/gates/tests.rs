@@ -1,5 +1,5 @@
 use super::*;
-use crate::systems::workflow::{Move, StateChange};
+use crate::systems::gate_record::{GateRecord, Move};
 
 const SINGLE: &str =
     include_str!("../../../../tests/fixtures/agent-flow/01-orchestration-init-default.md");
@@ -23,12 +23,16 @@ fn name(agent: &str) -> AgentName {
     AgentName::parse(agent)
 }
 
+fn file(text: &str) -> FlowFile {
+    FlowFile::read("", text.to_owned())
+}
+
 fn after_start(text: &str, agent: &str) -> Outcome {
-    on_start(text, &name(agent), now())
+    on_start(&file(text), &name(agent), now())
 }
 
 fn after_end(text: &str, agent: &str, reply: &str) -> Outcome {
-    on_completion(text, &name(agent), reply, &Seen::default(), now())
+    on_completion(&file(text), &name(agent), reply, &Seen::default, now())
 }
 
 fn front_matter(text: &str) -> &str {
@@ -36,14 +40,14 @@ fn front_matter(text: &str) -> &str {
 }
 
 #[track_caller]
-fn changed(outcome: Outcome) -> (String, StateChange) {
+fn changed(outcome: Outcome) -> (String, GateRecord) {
     match outcome {
         Ok(change) => (change.text.clone(), change),
         Err(why) => panic!("unchanged: {why}"),
     }
 }
 
-fn moved(changes: &StateChange) -> Vec<(&str, GateStatus)> {
+fn moved(changes: &GateRecord) -> Vec<(&str, GateStatus)> {
     let changes = changes.moves.iter();
     changes
         .map(|change| (change.gate.as_str(), change.to))
@@ -131,8 +135,8 @@ fn events_that_do_not_fit_change_nothing() {
         after_end(REVIEW, "Lawliet", "### Verdict\n[APPROVED | NEEDS_CHANGES]"),
         "no single verdict",
     );
-    unchanged(on_stop(SINGLE, now()), "not every gate");
-    unchanged(on_stop(VERIFY, now()), "not every gate");
+    unchanged(on_stop(&file(SINGLE), now()), "not every gate");
+    unchanged(on_stop(&file(VERIFY), now()), "not every gate");
     // The sample contradicts itself: its phase lags behind its gates.
     unchanged(
         after_end(SAMPLE, "Loid", "done"),
@@ -220,10 +224,10 @@ fn a_run_with_all_gates_passed_is_closed_at_stop() {
     let (text, _) = changed(after_end(VERIFY, "Alphonse", reply));
     let message = "    message: \"Environment blocked, passed with a caveat: Overall: ENVIRONMENT_BLOCKED (python 3.9)\"\n";
     assert!(text.contains(message), "{text}");
-    let (closed, changes) = changed(on_stop(&text, now()));
+    let (closed, changes) = changed(on_stop(&file(&text), now()));
     assert!(closed.starts_with("---\nactive: false\ncurrent_phase: \"complete\"\n"));
     assert_eq!(changes.moves, []);
-    unchanged(on_stop(&closed, now()), "not active");
+    unchanged(on_stop(&file(&closed), now()), "not active");
 }
 
 #[test]
@@ -486,7 +490,7 @@ proptest::proptest! {
             } else {
                 after_end(&text, agent, "### Verdict: NEEDS_CHANGES\n### Overall: VERIFIED")
             };
-            if let Ok(StateChange { text: new, .. }) = outcome {
+            if let Ok(GateRecord { text: new, .. }) = outcome {
                 proptest::prop_assert!(FlowState::read(&new).is_ok());
                 proptest::prop_assert_eq!(new.lines().filter(|line| *line == "---").count(), 2);
                 text = new;

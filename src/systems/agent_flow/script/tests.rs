@@ -14,8 +14,8 @@ fn now() -> DateTime<Utc> {
     "2026-11-21T08:48:20Z".parse().unwrap()
 }
 
-fn request(task: &str, mode: Mode) -> Init {
-    Init {
+fn request(task: &str, mode: Mode) -> NewRun {
+    NewRun {
         task: task.to_owned(),
         mode,
         max_iterations: 10,
@@ -58,7 +58,7 @@ fn a_new_run_is_the_original_line_by_line() {
 
     let task = "Fix \"login\" bug: path C:\\new\\temp\nsecond line --- # x";
     let escaped = init(
-        &Init {
+        &NewRun {
             max_iterations: 3,
             ..request(task, Mode::Single)
         },
@@ -68,7 +68,7 @@ fn a_new_run_is_the_original_line_by_line() {
     assert!(init(&request(" \n", Mode::Single), now()).is_err());
     assert!(
         init(
-            &Init {
+            &NewRun {
                 max_iterations: 0,
                 ..request("x", Mode::Single)
             },
@@ -86,7 +86,7 @@ fn a_deep_dive_is_noted() {
     };
     let noted = |deep_dive| {
         init(
-            &Init {
+            &NewRun {
                 deep_dive,
                 ..request("x", Mode::Single)
             },

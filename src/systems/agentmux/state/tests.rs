@@ -1,3 +1,4 @@
+use super::super::check::of_state;
 use super::*;
 
 const COMPLETING: &str =
@@ -42,7 +43,7 @@ fn what_agentmux_writes_is_valid() {
 /// `expected` is a part of the only problem.
 #[track_caller]
 fn check_problem(key: &str, value: Value, expected: &str) {
-    let problems = validate(&with(&[(key, value)]));
+    let problems = of_state(&with(&[(key, value)]));
     assert!(
         problems.len() == 1 && problems[0].contains(expected),
         "{problems:?}"
@@ -94,7 +95,7 @@ fn problems_name_the_field() {
         ("issue_number", "7".into()),
         ("unknown", 1.into()),
     ] {
-        assert_eq!(validate(&with(&[valid])), [""; 0]);
+        assert_eq!(of_state(&with(&[valid])), [""; 0]);
     }
 }
 
@@ -105,13 +106,13 @@ fn a_text_that_is_no_state_is_a_problem() {
         ("[]", "an array"),
         ("\u{feff}{}", "byte-order"),
     ] {
-        let problems = validate(text);
+        let problems = of_state(text);
         assert!(
             problems.len() == 1 && problems[0].contains(part),
             "{problems:?}"
         );
     }
-    assert_eq!(validate("{}").len(), 15);
+    assert_eq!(of_state("{}").len(), 15);
     assert_eq!(
         session("x", &|_| None).problems,
         ["there is no `state.json`"]

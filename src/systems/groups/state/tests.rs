@@ -1,6 +1,6 @@
 use super::*;
 
-fn change(files: &[(&str, &str)]) -> Change {
+fn change(files: &[(&str, &str)]) -> ChangeState {
     let text = |path: &str| {
         let found = files.iter().find(|(name, _)| *name == path);
         found.map(|(_, text)| (*text).to_owned())

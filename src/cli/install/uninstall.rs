@@ -1,0 +1,171 @@
+//! `uninstall`: what `install` put in, and nothing else, goes.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::settings_file::SettingsFile;
+use super::{Args, Place, Removal, Scope, personal, program};
+use crate::host::settings_json::{self, EntryFilter, Wiring};
+use crate::project::roots::read_client_text;
+use crate::store::{self, Above, replace};
+
+/// Takes the entries out of the settings file of the scope, or out of the project's. A file
+/// that is as `install` left it gets its old bytes back, or goes if there was none.
+///
+/// # Errors
+/// A file cannot be read, edited, written or removed.
+pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<()> {
+    let Args { scope, dry_run } = args.common;
+    let own_paths = program::paths(&place.program);
+    let whose: Vec<EntryFilter<'_>> = if args.own {
+        own_paths.iter().map(|path| EntryFilter::Of(path)).collect()
+    } else {
+        vec![EntryFilter::Anyones]
+    };
+    let scopes = match &scope {
+        Some(scope) => std::slice::from_ref(scope),
+        None => &[Scope::Project, Scope::Local],
+    };
+    let mut was_wired = false;
+    for scope in scopes {
+        for entries in &whose {
+            was_wired |= unwire(*scope, *entries, dry_run, place, out)?;
+        }
+    }
+    if !was_wired {
+        writeln!(
+            out,
+            "not wired in scope {}",
+            scope.map_or("project or local", Scope::as_str)
+        )?;
+    }
+    if dry_run {
+        return Ok(());
+    }
+    name_others(&whose, place, out)?;
+    if scopes.contains(&Scope::User) {
+        return Ok(());
+    }
+    remove_folder(place, out)
+}
+
+/// Whether there was something to take out.
+fn unwire(
+    scope: Scope,
+    whose: EntryFilter<'_>,
+    dry_run: bool,
+    place: &Place,
+    out: &mut dyn Write,
+) -> Result<bool> {
+    let file = SettingsFile::open(&place.settings(scope)?)?;
+    let name = file.path.display();
+    if !dry_run {
+        file.drop_leftovers();
+    }
+    let restore = file
+        .without(whose)
+        .with_context(|| format!("could not edit `{name}`, nothing was changed"))?;
+    let is_ours = restore.is_some();
+    match restore {
+        None if dry_run || file.text.is_none() => {}
+        None => file.drop_backups(file.text())?,
+        Some(restore) if dry_run => writeln!(out, "would {} `{name}`", restore.words().0)?,
+        Some(restore) => {
+            restore.carry_out(&file)?;
+            writeln!(out, "{} `{name}`", restore.words().1)?;
+        }
+    }
+    if dry_run {
+        return Ok(is_ours);
+    }
+    for backup in file.backups() {
+        writeln!(
+            out,
+            "an earlier copy of the settings stays: `{}`; delete it if you do not need it",
+            backup.display()
+        )?;
+    }
+    Ok(is_ours)
+}
+
+/// Says what still runs the hook here. What this program put elsewhere is no
+/// news to one who takes out its own entries only, file by file.
+fn name_others(whose: &[EntryFilter<'_>], place: &Place, out: &mut dyn Write) -> Result<()> {
+    for scope in Scope::ALL {
+        let Ok(path) = place.settings(scope) else {
+            continue;
+        };
+        let (scope, file) = (scope.as_str(), path.display());
+        let commands = match commands(&path) {
+            Ok(found) => found,
+            Err(e) => {
+                writeln!(
+                    out,
+                    "may be wired in scope {scope}: could not read `{file}`: {e}"
+                )?;
+                continue;
+            }
+        };
+        for command in commands {
+            if whose.contains(&EntryFilter::Of(&command)) {
+                continue;
+            }
+            writeln!(
+                out,
+                "still wired in scope {scope}: `{file}` runs `{command}`"
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what `install` made beside the settings, unless it is in use.
+fn remove_folder(place: &Place, out: &mut dyn Write) -> Result<()> {
+    let Some(folder) = place.folder(Scope::Local) else {
+        return Ok(());
+    };
+    for scope in [Scope::Project, Scope::Local] {
+        if commands(&place.settings(scope)?).map_or(true, |found| !found.is_empty()) {
+            return Ok(());
+        }
+    }
+    personal::remove(&place.project)?;
+    let above = Above::noted(&folder);
+    replace::remove(&folder.join(store::WIRED))?;
+    replace::drop_leftovers(&folder, "");
+    let names = fs::read_dir(&folder).map(|list| list.flatten().map(|entry| entry.file_name()));
+    match names.map(Iterator::collect::<Vec<_>>) {
+        Ok(names) if names.iter().all(|name| name == ".gitignore") => {
+            replace::remove(&folder.join(".gitignore"))?;
+            if replace::remove_if_empty(&folder) && above == Above::Made {
+                replace::remove_if_empty(&place.project.join(".claude"));
+            }
+            Ok(())
+        }
+        Ok(_) => Ok(writeln!(out, "the logs stay in `{}`", folder.display())?),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The commands of our entries in a settings file.
+///
+/// # Errors
+/// The file cannot be read, and may hold entries of ours.
+pub(super) fn commands(file: &Path) -> Result<Vec<String>> {
+    let text = read_client_text(file)?.unwrap_or_default();
+    let wiring = match Wiring::read(&text) {
+        Err(_) if !settings_json::may_be_ours(&text) => Wiring::default(),
+        wiring => wiring?,
+    };
+    let mut commands: Vec<_> = wiring
+        .entries
+        .into_iter()
+        .map(|wired| wired.command)
+        .collect();
+    commands.sort_unstable();
+    commands.dedup();
+    Ok(commands)
+}

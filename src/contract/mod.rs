@@ -1,8 +1,0 @@
-//! What a state directory may hold: rows, roles and patterns, deny codes, the nearest name.
-
-pub mod denial;
-pub mod edition;
-pub mod glob;
-pub mod slug;
-pub mod suggest;
-pub mod table;

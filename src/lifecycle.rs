@@ -1,0 +1,20 @@
+//! Around agents and after tool calls: gates, session start, what a call left behind.
+
+pub mod agents;
+pub mod calls;
+
+pub mod config_change;
+pub mod counted_runs;
+pub mod evidence;
+pub mod freshness;
+
+pub mod gates;
+pub mod nested;
+pub mod passage;
+pub mod post_tool_use;
+
+pub mod session_start;
+pub mod settings_review;
+pub mod standing;
+pub mod strict;
+pub mod taken_back;

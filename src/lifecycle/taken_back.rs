@@ -1,0 +1,61 @@
+//! `restore FILE --at ID` of the actor's own newest change: whoever may not write the file may
+//! still take back what it wrote there.
+
+use crate::base::path;
+use crate::guard::claims::{Claim, JudgeError};
+use crate::guard::decision::Decision;
+use crate::guard::judge::{self, judge_changes};
+use crate::host::event::Event;
+use crate::project::context::Context;
+use crate::recorder::changes::{self, ChangeRecord};
+use crate::shell::{Analysis, OwnCommand};
+
+/// Decides about what a call would change, but for what it takes back of its actor's own.
+///
+/// # Errors
+/// A target belongs to a system and could not be judged.
+pub fn judge_call<'w>(
+    context: &Context<'w>,
+    event: &Event<'_>,
+    mut changes: Analysis,
+) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
+    changes
+        .own_commands
+        .retain(|command| !takes_back(context, event, command));
+    judge_changes(context, event, changes)
+}
+
+/// The same of a call that is read for it.
+///
+/// # Errors
+/// It cannot be read, or a target belongs to a system and could not be judged.
+pub fn judge<'w>(
+    context: &Context<'w>,
+    event: &Event<'_>,
+) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
+    let changes = judge::changes(context, event)?;
+    judge_call(context, event, changes)
+}
+
+fn takes_back(context: &Context<'_>, event: &Event<'_>, command: &OwnCommand) -> bool {
+    let (Some(file), Some(id)) = (command.operand(1), command.value("at")) else {
+        return false;
+    };
+    if command.verb() != "restore" || command.has("after") || command.words.len() > 2 {
+        return false;
+    }
+    let dir = command.dir.as_deref().unwrap_or(&context.cwd);
+    let file = path::absolute(dir, file, None);
+    let mut newest: Option<ChangeRecord> = None;
+    changes::each(context.project.memory(), &mut |change| {
+        if change.path == file {
+            newest = Some(change);
+        }
+    });
+    newest.is_some_and(|change| {
+        change.id.starts_with(id)
+            && change.certain
+            && change.session_id.as_deref() == Some(event.session())
+            && change.agent_id.as_deref().unwrap_or_default() == event.agent_id()
+    })
+}

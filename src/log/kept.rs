@@ -1,0 +1,341 @@
+//! What this program wrote into a log of its own, kept out of the project's reach: each line is
+//! written there first. A log that is not as it was written holds the lines of others, or lacks
+//! some of ours, and proves nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::{text, warn};
+use crate::log::append::{GATES, LogFile, Logs, OWN};
+use crate::log::chain::hash;
+use crate::log::read;
+use crate::log::record::MAX_LINE;
+use crate::store::append::{self, may_grow_to};
+use crate::store::lock::Locked;
+use crate::store::{changed, rename, replace};
+
+/// How much of the end of two files of one length is compared on the hook's path, in bytes.
+pub const RECENT: u64 = 512 * 1024;
+
+/// No log of ours is larger.
+const MAX_FILE: u64 = 1 << 32;
+
+/// How a log differs from what was written into it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// The lines that are not ours, by their numbers from 1.
+    pub foreign: Vec<usize>,
+    /// How many of ours are gone.
+    pub missing: usize,
+}
+
+impl Difference {
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What is wrong with the log of that name; `None` where nothing is.
+    pub fn to_sentence(&self, name: &str) -> Option<String> {
+        let foreign = self.foreign.first().map(|first| {
+            let lines = text::count(self.foreign.len(), "line", "lines");
+            format!(
+                "{lines} of `{name}` (the first is line {first}) were not written by statewarden"
+            )
+        });
+        let missing = (self.missing > 0).then(|| {
+            let lines = text::count(self.missing, "line", "lines");
+            format!("{lines} that statewarden wrote into `{name}` are gone or changed")
+        });
+        let both: Vec<String> = foreign.into_iter().chain(missing).collect();
+        (!both.is_empty()).then(|| both.join("; "))
+    }
+}
+
+impl LogFile {
+    /// The copy, which need not be there; `None` where nothing is kept.
+    fn copy(&self) -> Option<&Path> {
+        let copy = self.kept.as_deref()?;
+        copy.parent()?.is_dir().then_some(copy)
+    }
+
+    /// Where the last line that this program wrote is to be read.
+    pub(super) fn trusted(&self) -> PathBuf {
+        self.copy().map_or_else(|| self.path(), Path::to_owned)
+    }
+
+    /// Keeps a line that is about to be written.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    pub(super) fn keep(&self, line: &str) -> io::Result<()> {
+        let Some(copy) = self.kept.as_deref() else {
+            return Ok(());
+        };
+        if let Some(copies) = copy.parent().filter(|copies| !copies.is_dir()) {
+            begin(copies, &self.dir, Past::Ours)?;
+        }
+        match self.copy() {
+            Some(copy) => append::append(copy, line.as_bytes()).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the log as it is for ours.
+    ///
+    /// # Errors
+    /// The copy cannot be written.
+    fn accept(&self) -> io::Result<()> {
+        let (Some(copy), path) = (self.copy(), self.path()) else {
+            return Ok(());
+        };
+        replace::replace_private(copy, &whole_lines(&path)?)
+    }
+
+    /// Begins the copy anew, since the log was moved away whole.
+    pub(super) fn begin_anew(&self) -> io::Result<()> {
+        let copy = self.copy();
+        copy.map_or(Ok(()), |copy| replace::replace_private(copy, b""))
+    }
+
+    /// Does what a kill kept from following a change of the copy: the line that was to be
+    /// written, or a copy begun anew. Gives the log's length.
+    pub(super) fn catch_up(&self, log: &mut File, len: u64) -> io::Result<u64> {
+        let written = self.copy().map(fs::metadata);
+        let (Some(copy), Some(Ok(written))) = (self.copy(), written) else {
+            return Ok(len);
+        };
+        if written.len() <= len || changed(&log.metadata()?) > changed(&written) {
+            return Ok(len);
+        }
+        if len == 0 && self.is_moved_away(copy)? {
+            self.begin_anew()?;
+            return Ok(0);
+        }
+        let (mut rest, (mut copy, _)) = (Vec::new(), bounded_read::open(copy)?);
+        copy.seek(SeekFrom::Start(len))?;
+        copy.take(MAX_LINE as u64 + 1).read_to_end(&mut rest)?;
+        // One line, of which the log may have the beginning.
+        if rest.iter().position(|byte| *byte == b'\n') != Some(rest.len().saturating_sub(1)) {
+            return Ok(len);
+        }
+        may_grow_to(written.len())?;
+        log.write_all(&rest)?;
+        Ok(written.len())
+    }
+
+    /// Whether the newest generation is what was written.
+    fn is_moved_away(&self, copy: &Path) -> io::Result<bool> {
+        match self.generations().last() {
+            None => Ok(false),
+            Some(newest) => {
+                Ok(len(newest)? == len(copy)? && end(newest, RECENT)? == end(copy, RECENT)?)
+            }
+        }
+    }
+
+    /// What the log should hold, where that is known.
+    pub fn written(&self) -> Option<Vec<u8>> {
+        bounded_read::read(self.copy()?, MAX_FILE).ok()
+    }
+
+    /// The records in the log that are not ours.
+    pub(super) fn foreign_lines(&self) -> HashSet<String> {
+        let found = self.difference(u64::MAX).unwrap_or_default();
+        if found.foreign.is_empty() {
+            return HashSet::new();
+        }
+        let text = bounded_read::read(&self.path(), MAX_FILE).unwrap_or_default();
+        let lines = records(&text).filter(|(number, _)| found.foreign.contains(number));
+        lines.map(|(_, line)| line.to_owned()).collect()
+    }
+
+    /// Whether the log is not as it was written, in a way that was not seen before. It counts
+    /// as seen then. `None` where nothing is kept.
+    pub fn differs_anew(&self) -> Option<bool> {
+        let copy = self.copy()?;
+        let seen = copy.with_extension("seen");
+        let found = self.difference(RECENT).ok()?;
+        let known = read_text(&seen).ok().flatten();
+        if found.is_none() {
+            // What comes back later is another one.
+            let _ = known.map(|_| replace::remove(&seen));
+            return Some(false);
+        }
+        let print = hash(&format!("{found:?}"));
+        let is_new = known.is_none_or(|known| known != print);
+        if is_new && let Err(error) = replace::replace_private(&seen, print.as_bytes()) {
+            warn::warn_error(&format!("could not write `{}`", seen.display()), &error);
+        }
+        Some(is_new)
+    }
+
+    /// Compares the log with what was written into it; of two of one length the last `max` bytes.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn difference(&self, max: u64) -> io::Result<Difference> {
+        let mut found = self.difference_now(max)?;
+        for _ in 0..TRIES {
+            if found.is_none() {
+                break;
+            }
+            // Another process may be between the two.
+            thread::sleep(BETWEEN_TRIES);
+            found = self.difference_now(max)?;
+        }
+        Ok(found)
+    }
+
+    fn difference_now(&self, max: u64) -> io::Result<Difference> {
+        let (log, Some(copy)) = (self.path(), self.copy()) else {
+            return Ok(Difference::default());
+        };
+        let is_same = len(&log)?.unwrap_or(0) == len(copy)?.unwrap_or(0)
+            && end(&log, max)? == end(copy, max)?;
+        if is_same || len(&log)?.unwrap_or(0) == 0 && self.is_moved_away(copy)? {
+            return Ok(Difference::default());
+        }
+        // The log first: a line of ours is in the copy by the time that it is in the log.
+        let theirs = bounded_read::if_there(bounded_read::read(&log, MAX_FILE))?;
+        let ours = bounded_read::if_there(bounded_read::read(copy, MAX_FILE))?;
+        let mut found = compare(&ours.unwrap_or_default(), &theirs.unwrap_or_default());
+        // A kill came between the copy and the log.
+        if found.foreign.is_empty() && found.missing == 1 && time(&log) <= time(copy) {
+            found.missing = 0;
+        }
+        Ok(found)
+    }
+}
+
+/// What the logs hold when copies of them begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// An earlier version wrote it.
+    Ours,
+    /// Nobody can say who did: what was remembered is gone.
+    Unknown,
+}
+
+impl Logs {
+    /// Begins the copies, where there is a memory and none was begun.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn begin(&self, past: Past) -> io::Result<()> {
+        match &self.copies {
+            Some(copies) if !copies.is_dir() => begin(copies, self.own_folder(), past)?,
+            _ => return Ok(()),
+        }
+        // Whoever begins them says so.
+        self.gates().differs_anew();
+        Ok(())
+    }
+
+    /// Takes the logs as they are for ours: a person says so. Gives those that were not.
+    ///
+    /// # Errors
+    /// A copy cannot be written.
+    pub fn accept(&self, _: &Locked<'_>) -> io::Result<Vec<PathBuf>> {
+        let mut accepted = Vec::new();
+        for log in self.all() {
+            if !log.difference(u64::MAX)?.is_none() {
+                log.accept()?;
+                accepted.push(log.path());
+            }
+        }
+        Ok(accepted)
+    }
+}
+
+/// Makes the copies of all logs of a folder at once, so that a kill leaves none or all.
+fn begin(copies: &Path, folder: &Path, past: Past) -> io::Result<()> {
+    if !copies.parent().is_some_and(Path::is_dir) {
+        return Ok(());
+    }
+    let draft = copies.with_extension(std::process::id().to_string());
+    replace::make_private_dir(&draft)?;
+    for name in OWN {
+        // Only what proves something has to be known to be ours.
+        let lines = match past {
+            Past::Unknown if name == GATES => Vec::new(),
+            _ => whole_lines(&folder.join(name))?,
+        };
+        replace::replace_private(&draft.join(name), &lines)?;
+    }
+    match rename::move_to_free(&draft, copies) {
+        // Another process was first.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            replace::remove_own_tree(&draft)
+        }
+        moved => moved,
+    }
+}
+
+/// What a log holds, its last line closed.
+fn whole_lines(log: &Path) -> io::Result<Vec<u8>> {
+    let read = bounded_read::if_there(bounded_read::read(log, MAX_FILE))?;
+    let mut text = read.unwrap_or_default();
+    if text.last().is_some_and(|byte| *byte != b'\n') {
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+/// How often two files that differ are compared again, and after how long.
+const TRIES: usize = 3;
+const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+
+fn len(path: &Path) -> io::Result<Option<u64>> {
+    let meta = bounded_read::if_there(fs::metadata(path))?;
+    Ok(meta.map(|meta| meta.len()))
+}
+
+fn time(path: &Path) -> Option<DateTime<Utc>> {
+    fs::metadata(path).map(|meta| changed(&meta)).ok()
+}
+
+fn end(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let Some((mut file, len)) = bounded_read::if_there(bounded_read::open(path))? else {
+        return Ok(bytes);
+    };
+    file.seek(SeekFrom::Start(len.saturating_sub(max)))?;
+    file.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Compares by records, in any order: two writers that found the lock busy can have written
+/// theirs either way round. What is no record is torn, and means nothing.
+fn compare(ours: &[u8], theirs: &[u8]) -> Difference {
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (_, line) in records(ours) {
+        *known.entry(line).or_default() += 1;
+    }
+    let mut foreign = Vec::new();
+    for (number, line) in records(theirs) {
+        match known.get_mut(line) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => foreign.push(number),
+        }
+    }
+    Difference {
+        foreign,
+        missing: known.values().sum(),
+    }
+}
+
+/// The records of a log, by their numbers from 1.
+fn records(text: &[u8]) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    lines.filter_map(|(at, line)| {
+        let line = read::text(line)?;
+        read::is_record(line).then_some((at + 1, line))
+    })
+}

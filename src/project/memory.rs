@@ -1,0 +1,199 @@
+//! Where the recorder keeps what has to outlast a cleaned project: in git's directory, which
+//! `git clean` leaves alone, else in the user's directory of program state.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha1::{Digest as _, Sha1};
+
+use crate::base::disk::bounded_read::read_text;
+use crate::base::path;
+use crate::base::warn;
+use crate::formats::json::line;
+use crate::project::roots::Project;
+use crate::settings::load::OWN_FOLDER;
+use crate::store::read_own;
+use crate::store::relocate::{is_writable, relocate};
+use crate::store::replace::{make_dir, make_private_dir, replace_private};
+
+/// The recorder's folder of earlier versions, in the program's own.
+const EARLIER: &str = "recorder";
+
+impl Project {
+    /// The folder of the memory: index, contents, running calls, change log, and what else has
+    /// to be out of a clean-up's reach. It need not be there yet; one that is in an earlier
+    /// place moves here when this is first asked.
+    pub fn memory(&self) -> &Path {
+        self.memory.get_or_init(|| {
+            let places = self.memory_places();
+            let place = places[0].clone();
+            let earlier = places[1..].iter().find(|earlier| earlier.is_dir());
+            let Some(earlier) = earlier else {
+                return place;
+            };
+            if place.is_dir() {
+                return place;
+            }
+            match relocate(earlier, &place) {
+                Ok(()) => place,
+                Err(error) => {
+                    let (from, to) = (earlier.display(), place.display());
+                    warn::warn(&format!("could not move `{from}` to `{to}`: {error}"));
+                    earlier.clone()
+                }
+            }
+        })
+    }
+
+    /// A value that is kept there; `None` where it is not there or cannot be read.
+    pub fn recall<T: DeserializeOwned>(&self, file: &str) -> Option<T> {
+        read_own(self.memory(), file)
+    }
+
+    /// Keeps a value there, where another is kept.
+    ///
+    /// # Errors
+    /// The memory cannot be written.
+    pub fn keep<T>(&self, file: &str, value: &T) -> io::Result<()>
+    where
+        T: Default + PartialEq + Serialize + DeserializeOwned,
+    {
+        if self.recall::<T>(file).unwrap_or_default() == *value {
+            return Ok(());
+        }
+        let memory = self.memory();
+        memory.parent().map_or(Ok(()), make_dir)?;
+        make_private_dir(memory)?;
+        replace_private(&memory.join(file), line(value).as_bytes())
+    }
+
+    /// The places where the memory can be, the right one first.
+    pub fn memory_places(&self) -> Vec<PathBuf> {
+        let in_git = git_common_dir(Path::new(&self.main.dir)).map(|(common, tree)| {
+            let folder = common.join(OWN_FOLDER);
+            tree.map_or(folder.clone(), |tree| folder.join("worktrees").join(tree))
+        });
+        let is_usable =
+            |place: &PathBuf| place.is_dir() || git_dir_above(place).is_some_and(is_writable);
+        let of_user = self.state_home.as_deref().map(|home| {
+            let homes = Path::new(home).join(OWN_FOLDER);
+            homes.join(label(self.main.real()))
+        });
+        let own = self.own_folder().join(EARLIER);
+        let places = in_git.filter(is_usable).into_iter().chain(of_user);
+        places.chain([own]).collect()
+    }
+}
+
+/// The directory around the memory's folder in a repository.
+fn git_dir_above(place: &Path) -> Option<&Path> {
+    place.ancestors().find(|dir| dir.join("HEAD").exists())
+}
+
+/// A name for a root: its last part, and a hash, since two roots may share that.
+fn label(root: &str) -> String {
+    let digest = Sha1::digest(root.as_bytes());
+    let hash: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
+    let last = path::split_last(root).map_or("", |(_, name)| name);
+    let name: String = last.chars().map(to_plain).take(64).collect();
+    format!("{name}-{hash}")
+}
+
+fn to_plain(c: char) -> char {
+    match c {
+        c if c.is_ascii_alphanumeric() || "._".contains(c) => c,
+        _ => '-',
+    }
+}
+
+/// The directory that all work trees of a root's repository share, and the name of the work
+/// tree where the root is a linked one: of a bare repository each has a memory of its own.
+fn git_common_dir(root: &Path) -> Option<(PathBuf, Option<String>)> {
+    let git = root.join(".git");
+    if fs::metadata(&git).ok()?.is_dir() {
+        return git.join("HEAD").exists().then_some((git, None));
+    }
+    let text = read_text(&git).ok()??;
+    let dir = root.join(text.strip_prefix("gitdir:")?.trim());
+    if !dir.join("HEAD").exists() {
+        return None;
+    }
+    match read_text(&dir.join("commondir")).ok().flatten() {
+        None => Some((dir, None)),
+        Some(common) => {
+            let name = dir.file_name()?.to_string_lossy().into_owned();
+            let common = fs::canonicalize(dir.join(common.trim())).ok()?;
+            Some((common, Some(name)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::base::env::Env;
+
+    fn project(base: &Path, root: &str) -> Project {
+        let env = Env {
+            state_home: Some(base.join("state").to_str().unwrap().to_owned()),
+            ..Env::default()
+        };
+        let root = base.join(root);
+        Project::discover(root.to_str(), &env, root.to_str().unwrap())
+    }
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn the_memory_is_in_gits_directory_or_with_the_user_and_moves_along() {
+        let base = std::env::temp_dir().join(format!("statewarden-memory-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let base = base.canonicalize().unwrap();
+        // Today's users have theirs in the project.
+        write(&base.join("p/.claude/statewarden/recorder/index"), "old");
+        let of_user = project(&base, "p").memory().to_owned();
+        assert!(of_user.starts_with(base.join("state/statewarden")));
+        assert_eq!(fs::read(of_user.join("index")).unwrap(), b"old");
+        assert!(!base.join("p/.claude/statewarden/recorder").exists());
+        // A directory of that name is no repository.
+        fs::create_dir(base.join("p/.git")).unwrap();
+        assert_eq!(project(&base, "p").memory(), of_user);
+        // A later `git init`.
+        write(&base.join("p/.git/HEAD"), "ref: refs/heads/main\n");
+        let in_git = base.join("p/.git/statewarden");
+        assert_eq!(project(&base, "p").memory(), in_git);
+        assert_eq!(fs::read(in_git.join("index")).unwrap(), b"old");
+        assert!(!of_user.exists());
+        // A submodule's directory is elsewhere, and so is that of a bare repository's tree.
+        write(
+            &base.join("p/.git/modules/s/HEAD"),
+            "ref: refs/heads/main\n",
+        );
+        write(&base.join("p/s/.git"), "gitdir: ../.git/modules/s\n");
+        assert!(
+            project(&base, "p/s")
+                .memory()
+                .ends_with(".git/modules/s/statewarden")
+        );
+        write(&base.join("bare/HEAD"), "ref: refs/heads/main\n");
+        write(&base.join("bare/worktrees/t/HEAD"), "ref: refs/heads/t\n");
+        write(&base.join("bare/worktrees/t/commondir"), "../..\n");
+        write(
+            &base.join("t/.git"),
+            &format!("gitdir: {}/bare/worktrees/t\n", base.display()),
+        );
+        assert_eq!(
+            project(&base, "t").memory(),
+            base.join("bare/statewarden/worktrees/t")
+        );
+        fs::remove_dir_all(&base).unwrap();
+    }
+}

@@ -1,0 +1,73 @@
+//! How version control has an entry, and whether it brought files meanwhile.
+
+use std::fs;
+use std::path::Path;
+
+use crate::base::disk::bounded_read;
+use crate::base::git::WorkTree;
+use crate::base::git_index::Tracked;
+use crate::base::path;
+use crate::recorder::attribution::Custody;
+use crate::recorder::calls::Call;
+use crate::recorder::decide::Facts;
+use crate::recorder::entry::{Change, Nanos, State};
+
+/// How the nearest repository around an entry has it.
+pub(super) fn custody(facts: &Facts<'_, '_>, change: &Change, candidates: &[&Call]) -> Custody {
+    if facts.git.borrow_mut().find(change.path()) == Tracked::No {
+        let dir = change
+            .path()
+            .parent()
+            .map(path::from_os)
+            .unwrap_or_default();
+        return match facts.recorder.project.other_repository(&dir) {
+            Some(_) => Custody::OtherRepository,
+            None => Custody::Untracked,
+        };
+    }
+    let opened = candidates.iter().map(|call| call.opened).min();
+    let since = opened.unwrap_or(change.lo);
+    match WorkTree::around(change.path()) {
+        Some(tree) if revisions_moved(&tree.git_dir, since) => Custody::CheckedOut,
+        _ => Custody::Tracked,
+    }
+}
+
+/// What git writes when it brings another revision's files, besides HEAD and its log.
+const BRINGS_FILES: &[&str] = &[
+    "HEAD",
+    "MERGE_HEAD",
+    "AUTO_MERGE",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "rebase-merge",
+    "rebase-apply",
+    "logs/refs/stash",
+];
+
+/// Whether version control brought files since then. A commit brings none.
+fn revisions_moved(git_dir: &Path, since: Nanos) -> bool {
+    let is_newer = BRINGS_FILES.iter().any(|name| {
+        let meta = fs::symlink_metadata(git_dir.join(name));
+        meta.is_ok_and(|meta| State::of(&meta).mtime.max(changed(&meta)) >= since)
+    });
+    if is_newer {
+        return true;
+    }
+    let mut moved = false;
+    let _ = bounded_read::tail(&git_dir.join("logs/HEAD"), 16 << 10, &mut |line| {
+        let Some((who, what)) = line.split_once('\t') else {
+            return;
+        };
+        let mut words = who.rsplit(' ').skip(1);
+        let at = words.next().and_then(|at| at.parse::<Nanos>().ok());
+        let is_commit = what.starts_with("commit");
+        moved |= !is_commit && at.is_some_and(|at| at >= since / 1_000_000_000);
+    });
+    moved
+}
+
+fn changed(meta: &fs::Metadata) -> Nanos {
+    let time = crate::store::changed(meta);
+    time.timestamp_nanos_opt().unwrap_or(Nanos::MAX)
+}
