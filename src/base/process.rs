@@ -1,5 +1,6 @@
 //! Where this process comes from: the programs above it, and the terminal session that it is in.
 
+use std::fs;
 use std::path::Path;
 
 use crate::base::disk::bounded_read;
@@ -24,9 +25,20 @@ struct Process {
 }
 
 impl Process {
-    fn read(pid: u32) -> Option<Self> {
+    fn this() -> Option<Self> {
+        // By its number it could be another where `/proc` is of another namespace.
+        Self::read("self")
+    }
+
+    fn read(pid: &str) -> Option<Self> {
         let text = bounded_read::read(Path::new(&format!("/proc/{pid}/stat")), 1 << 16).ok()?;
         Self::parse(&String::from_utf8_lossy(&text))
+    }
+
+    /// All that can be read.
+    fn all() -> impl Iterator<Item = Self> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries.filter_map(|entry| Self::read(entry.file_name().to_str()?))
     }
 
     /// `7 (a name) S 1 7 7 …`: a name may hold blanks and brackets.
@@ -45,9 +57,9 @@ impl Process {
 
 /// Whether a client is among the processes above this one. Where they cannot be read, none is.
 pub fn has_client_above() -> bool {
-    let mut pid = std::process::id();
+    let mut process = Process::this();
     for _ in 0..MOST_PARENTS {
-        let Some(parent) = Process::read(pid).map(|process| process.parent) else {
+        let Some(Process { parent, .. }) = process else {
             return false;
         };
         let file = format!("/proc/{parent}/environ");
@@ -55,21 +67,23 @@ pub fn has_client_above() -> bool {
         if env::is_beyond_a_test(&environment) {
             return false;
         }
-        let is_client = Process::read(parent).is_some_and(|process| process.name == "claude");
+        process = Process::read(&parent.to_string());
+        let is_client = process.as_ref().is_some_and(|it| it.name == "claude");
         if is_client || env::is_of_client(&environment) {
             return true;
         }
-        pid = parent;
     }
     false
 }
 
-/// For how many milliseconds the terminal session of this process has been there: since the shell
-/// that was started in the terminal. `None` where that shell is gone, or cannot be asked.
+/// For how many milliseconds the terminal session of this process has been there, at least: since
+/// the oldest process that is in it still, which is the shell in a terminal. `None` where processes
+/// cannot be asked.
 pub fn session_age() -> Option<i64> {
-    let this = Process::read(std::process::id())?;
-    let leader = Process::read(this.session)?;
-    Some((this.started - leader.started) * TICK_MILLIS)
+    let this = Process::this()?;
+    let members = Process::all().filter(|process| process.session == this.session);
+    let oldest = members.map(|process| process.started).min()?;
+    Some((this.started - oldest) * TICK_MILLIS)
 }
 
 #[cfg(test)]
@@ -90,10 +104,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn this_process_is_not_older_than_its_session() {
-        let Some(age) = session_age() else {
-            // The shell of a detached run is gone.
-            return;
-        };
+        let age = session_age().unwrap();
         assert!(age >= 0, "{age}");
     }
 }

@@ -32,6 +32,9 @@ impl Origin {
         }
         let clock = context.now.timestamp_nanos_opt().unwrap_or_default();
         let mut calls = calls::recent(context.project.memory(), clock);
+        if calls.is_empty() {
+            return Self::Elsewhere;
+        }
         let session =
             process::session_age().map(|age| context.now - TimeDelta::milliseconds(age) + MARGIN);
         // What a call starts is in the call's session, or in one that is younger.

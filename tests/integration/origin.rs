@@ -10,6 +10,8 @@ use crate::recorder::{after, begin, call};
 use crate::support::{Ran, Sandbox, assert_has, lacks};
 
 const SETTINGS: &str = ".claude/statewarden.yaml";
+const STATE: &str = ".devt/state/workflow.yaml";
+const WORKFLOW: &str = "workflow_id: a\nactive: true\nphase: implement\n";
 const DOUBT: &str = "a command of agent `programmer` that began at ";
 
 /// A project with settings that a call of the programmer has changed, so that they are held.
@@ -21,10 +23,7 @@ fn with_held_settings() -> Sandbox {
 
 fn hold_settings(sandbox: &Sandbox) {
     sandbox.write(SETTINGS, "evidence: {mode: require}\n");
-    sandbox.write(
-        ".devt/state/workflow.yaml",
-        "workflow_id: a\nactive: true\nphase: implement\n",
-    );
+    sandbox.write(STATE, WORKFLOW);
     sandbox.hook(&sandbox.event_of("SessionStart"));
     call(sandbox, "programmer", "./gen", || {
         sandbox.write(SETTINGS, "mode: off\n");
@@ -47,6 +46,15 @@ fn in_terminal(verb: &str) -> String {
 
 fn has_script() -> bool {
     Command::new("script").arg("--version").output().is_ok()
+}
+
+#[track_caller]
+fn is_soon(sandbox: &Sandbox, path: &str) {
+    let begun = Instant::now();
+    while !sandbox.exists(path) && begun.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(sandbox.exists(path), "{path}");
 }
 
 #[track_caller]
@@ -141,15 +149,8 @@ fn a_person_in_a_terminal_that_was_there_before_the_call_is_a_person() {
         let stdin = terminal.stdin.as_mut().unwrap();
         writeln!(stdin, "{line}").unwrap();
     };
-    let is_soon = |path: &str| {
-        let begun = Instant::now();
-        while !sandbox.exists(path) && begun.elapsed() < Duration::from_secs(20) {
-            thread::sleep(Duration::from_millis(20));
-        }
-        assert!(sandbox.exists(path), "{path}");
-    };
     type_in("touch open");
-    is_soon("open");
+    is_soon(&sandbox, "open");
     thread::sleep(Duration::from_millis(300));
     hold_settings(&sandbox);
     begin(&sandbox, "programmer", "cargo test");
@@ -158,8 +159,40 @@ fn a_person_in_a_terminal_that_was_there_before_the_call_is_a_person() {
         "'{}' config accept; touch done",
         program.display()
     ));
-    is_soon("done");
+    is_soon(&sandbox, "done");
     assert!(!sandbox.run("config").stdout().contains("held"));
     type_in("exit");
     terminal.wait().unwrap();
+}
+
+/// As where a program in the background outlives the shell that started it, or in a container.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_session_is_as_old_as_the_oldest_that_is_left_of_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write(STATE, WORKFLOW);
+    sandbox.hook(&sandbox.event_of("SessionStart"));
+    let waiting = "setsid --wait bash -c '(while [ ! -e go ]; do sleep 0.02; done; $STATEWARDEN update phase=test; \
+                   touch done) > said 2>&1 & touch left'";
+    run(&sandbox, waiting).ends(0);
+    thread::sleep(Duration::from_millis(200));
+    begin(&sandbox, "programmer", "./gen");
+    sandbox.write("go", "");
+    is_soon(&sandbox, "done");
+    assert_has(&sandbox.read("said"), "phase: test");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_call_in_a_namespace_of_its_own_is_a_call() {
+    let sandbox = with_held_settings();
+    begin(&sandbox, "programmer", "./gen");
+    for options in ["--pid --fork", "--pid --fork --mount-proc"] {
+        let unshare = format!("unshare --map-root-user {options}");
+        if run(&sandbox, &format!("{unshare} true")).code() != 0 {
+            return lacks("no namespaces");
+        }
+        let update = format!("{unshare} setsid --wait \"$STATEWARDEN\" update phase=test");
+        check(&sandbox, &update, 1, DOUBT);
+    }
 }
