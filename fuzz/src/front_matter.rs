@@ -79,7 +79,7 @@ fn edits_one_entry(text: &str) {
     for path in paths.into_iter().filter(|path| !path.is_empty()) {
         let change = |value| KeyChange {
             path: path.clone(),
-            value,
+            value: Some(value),
             place: yaml::Place::Any,
         };
         let text = Value::from(last_line(text));
@@ -99,11 +99,8 @@ fn edits(front: &str, before: &Value, change: &KeyChange) {
     };
     let after = yaml::parse(&edited).unwrap();
     let path: Vec<&str> = change.path.iter().map(String::as_str).collect();
-    let expected = match &change.value {
-        Value::String(text) => Value::String(yaml::one_line(text)),
-        other => other.clone(),
-    };
-    assert_eq!(yaml::get(&after, &path), Some(&expected), "{edited:?}");
+    let expected = change.value.as_ref();
+    assert_eq!(yaml::get(&after, &path), expected, "{edited:?}");
     let others = |value| {
         let mut leaves = leaves(value);
         // What led to the value may have been there, and empty.
@@ -190,8 +187,8 @@ fn leaves(value: &Value) -> Vec<(Vec<String>, Value)> {
 fn quotes_what_is_read_back(text: &str) {
     let line = last_line(text);
     let value = yaml::parse(&format!("a: {}\n", yaml::quote(line))).unwrap();
-    let expected = yaml::one_line(line);
-    assert_eq!(yaml::get(&value, &["a"]), Some(&Value::String(expected)));
+    let expected = Value::String(line.to_owned());
+    assert_eq!(yaml::get(&value, &["a"]), Some(&expected));
 }
 
 /// devt's flat file.

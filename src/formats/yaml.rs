@@ -1,10 +1,11 @@
 //! YAML: parsed as a whole, changed one scalar at a time.
 //!
 //! Programs that live on `grep` and `sed` read these files too, so a change
-//! replaces or adds single lines and leaves every other byte alone. Each edit
+//! replaces, adds or removes single lines and leaves every other byte alone. Each edit
 //! is proven before it is returned: the new text must parse to the old value
 //! with exactly the wanted scalars set. What cannot be done that way (flow
-//! style, anchors) is denied.
+//! style, anchors) is denied. A family of files whose own readers take YAML for
+//! less, or for more, is a [`Dialect`].
 
 use serde::de::DeserializeOwned;
 use serde_yaml::Mapping;
@@ -12,6 +13,8 @@ use serde_yaml::Mapping;
 pub use serde_yaml::Value;
 
 use lines::Lines;
+
+use crate::base::text::split_bom;
 
 mod lines;
 
@@ -22,13 +25,17 @@ pub enum Place {
     First,
     /// Where it is; at the end of the block when it is missing.
     Any,
+    /// Where it is; when it is missing, above this key, or else at the end of the block.
+    Above(&'static str),
 }
 
-/// One scalar to set, by the keys that lead to it. Strings are written in double quotes.
+/// One scalar to set, or to remove, by the keys that lead to it. A key that is there twice is there
+/// once afterwards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyChange {
     pub path: Vec<String>,
-    pub value: Value,
+    /// `None` removes the key.
+    pub value: Option<Value>,
     pub place: Place,
 }
 
@@ -36,7 +43,7 @@ impl KeyChange {
     pub fn new<const N: usize>(path: [&str; N], value: impl Into<Value>) -> Self {
         Self {
             path: path.map(String::from).to_vec(),
-            value: value.into(),
+            value: Some(value.into()),
             place: Place::Any,
         }
     }
@@ -47,7 +54,30 @@ impl KeyChange {
             ..self
         }
     }
+
+    /// Makes the change in the parsed value; `None` where that would drop a block.
+    pub fn apply(&self, value: &mut Value) -> Option<()> {
+        match &self.value {
+            Some(scalar) => put(value, &self.path, scalar),
+            None => take(value, &self.path),
+        }
+    }
 }
+
+/// How the readers of a file tell keys and values.
+#[derive(Clone, Copy, Debug)]
+pub struct Dialect {
+    /// Where the value starts on a line, behind the colon, if it is a line of the key.
+    pub value_start: fn(line: &str, key: &str) -> Option<usize>,
+    /// A string as it is written behind the colon.
+    pub string: fn(&str) -> String,
+}
+
+/// Strings in double quotes.
+const QUOTED: Dialect = Dialect {
+    value_start: lines::value_start,
+    string: quote,
+};
 
 /// The most opening brackets of a text that is parsed. The parser's time grows
 /// with their square where they nest, and it finds out about the depth late.
@@ -56,7 +86,8 @@ const BRACKETS_MAX: usize = 4096;
 /// The largest text that is parsed, in bytes: the parser takes a second for four times as much.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Parses one document; aliases and nesting are bounded by the parser.
+/// Parses one document; aliases and nesting are bounded by the parser. A byte-order mark is
+/// tolerated, which the parser takes for a column of the first line.
 ///
 /// # Errors
 /// The parser's message, with line and column.
@@ -75,7 +106,7 @@ pub fn parse_as<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     if !has_few_brackets(text) {
         return Err(format!("more than {BRACKETS_MAX} opening brackets"));
     }
-    serde_yaml::from_str(text).map_err(|error| error.to_string())
+    serde_yaml::from_str(split_bom(text).1).map_err(|error| error.to_string())
 }
 
 fn has_few_brackets(text: &str) -> bool {
@@ -100,35 +131,44 @@ pub fn text(value: &Value, path: &[&str]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Wraps a string in double quotes on a single line. What a line cannot hold
-/// (line breaks, control characters) becomes a space.
+/// Wraps a string in double quotes on a single line. What a line cannot hold is escaped.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
-    for character in text.chars().map(printable) {
-        if matches!(character, '\\' | '"') {
-            quoted.push('\\');
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            c if is_printable(c) => quoted.push(c),
+            c if u32::from(c) > 0xffff => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
+            c => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
         }
-        quoted.push(character);
     }
     quoted.push('"');
     quoted
 }
 
-/// The one-line form of a text: what `quote` keeps, without the quotes.
+/// A text for readers that know no escapes: what a line cannot hold becomes a space.
 pub fn one_line(text: &str) -> String {
-    text.chars().map(printable).collect()
+    text.chars()
+        .map(|c| if is_of_a_line(c) { c } else { ' ' })
+        .collect()
 }
 
-/// The character, or a space for one that a line cannot hold. Line separators and byte
-/// order marks are breaks or errors to YAML parsers although Rust does not count them
-/// among the control characters.
-pub(crate) fn printable(character: char) -> char {
-    match character {
-        '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => ' ',
-        _ if character.is_control() => ' ',
-        _ => character,
-    }
+/// Whether a character needs no escape: no blank but the space.
+pub(crate) fn is_printable(c: char) -> bool {
+    is_of_a_line(c) && (c == ' ' || !c.is_whitespace())
+}
+
+/// Whether a line can hold a character. Line separators and byte order marks are breaks or errors
+/// to YAML parsers although Rust does not count them among the control characters.
+fn is_of_a_line(c: char) -> bool {
+    !c.is_control()
+        && !matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
 }
 
 /// Sets all `changes` in order and returns the whole new text. `expected` is
@@ -138,14 +178,30 @@ pub(crate) fn printable(character: char) -> char {
 /// Nothing is changed when one of them cannot be made exactly: a key holds a block or a list, or
 /// its parent is no block, or the lines are in a style that single-line edits cannot keep.
 pub fn edit(text: &str, mut expected: Value, changes: &[KeyChange]) -> Result<String, String> {
-    let mut lines = Lines::new(text);
     for change in changes {
-        expect(&mut expected, &change.path, &change.value)
+        change
+            .apply(&mut expected)
             .ok_or_else(|| not_a_scalar(&change.path.join(".")))?;
-        lines.set(change);
     }
+    edit_as(QUOTED, text, changes, |edited| {
+        parse(edited).as_ref() == Ok(&expected)
+    })
+}
+
+/// The same for other readers, who prove it.
+///
+/// # Errors
+/// Nothing is changed when the new text is not proven.
+pub fn edit_as(
+    dialect: Dialect,
+    text: &str,
+    changes: &[KeyChange],
+    is_proven: impl FnOnce(&str) -> bool,
+) -> Result<String, String> {
+    let mut lines = Lines::new(text, dialect);
+    changes.iter().for_each(|change| lines.set(change));
     let edited = lines.concat();
-    if parse(&edited).as_ref() == Ok(&expected) {
+    if is_proven(&edited) {
         return Ok(edited);
     }
     let paths: Vec<_> = changes.iter().map(|change| change.path.join(".")).collect();
@@ -159,20 +215,9 @@ fn not_a_scalar(path: &str) -> String {
     format!("`{path}` cannot hold a plain value here; write its parent as a block")
 }
 
-/// Makes the change in the parsed value; `None` where that would drop a block.
-fn expect(value: &mut Value, path: &[String], scalar: &Value) -> Option<()> {
+fn put(value: &mut Value, path: &[String], scalar: &Value) -> Option<()> {
     let Some((key, rest)) = path.split_first() else {
-        *value = match scalar {
-            _ if !matches!(
-                value,
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)
-            ) =>
-            {
-                return None;
-            }
-            Value::String(text) => Value::String(one_line(text)),
-            other => other.clone(),
-        };
+        *value = is_scalar(value).then(|| scalar.clone())?;
         return Some(());
     };
     if value.is_null() {
@@ -182,7 +227,34 @@ fn expect(value: &mut Value, path: &[String], scalar: &Value) -> Option<()> {
         .as_mapping_mut()?
         .entry(Value::String(key.clone()))
         .or_insert(Value::Null);
-    expect(slot, rest, scalar)
+    put(slot, rest, scalar)
+}
+
+fn take(value: &mut Value, path: &[String]) -> Option<()> {
+    let Some((key, rest)) = path.split_first() else {
+        return Some(());
+    };
+    if get(value, &[key]).is_none() && (value.is_null() || value.is_mapping()) {
+        return Some(());
+    }
+    let block = value.as_mapping_mut()?;
+    let slot = block.get_mut(key)?;
+    if !rest.is_empty() {
+        return take(slot, rest);
+    }
+    is_scalar(slot).then(|| block.shift_remove(key))?;
+    // A block without a key is nothing at all.
+    if block.is_empty() {
+        *value = Value::Null;
+    }
+    Some(())
+}
+
+fn is_scalar(value: &Value) -> bool {
+    !matches!(
+        value,
+        Value::Mapping(_) | Value::Sequence(_) | Value::Tagged(_)
+    )
 }
 
 #[cfg(test)]
@@ -216,9 +288,10 @@ mod tests {
         check(
             GATES,
             &status("a\"b\\c\nd").first(),
-            &GATES
-                .replace("    status: pending\n", "")
-                .replace("  review:\n", "  review:\n    status: \"a\\\"b\\\\c d\"\n"),
+            &GATES.replace("    status: pending\n", "").replace(
+                "  review:\n",
+                "  review:\n    status: \"a\\\"b\\\\c\\nd\"\n",
+            ),
         );
         check(
             GATES,
@@ -235,6 +308,8 @@ mod tests {
             &KeyChange::new(["gates", "lint", "status"], "x"),
             &GATES.replace("  test:\n", "  test:\n  lint:\n    status: \"x\"\n"),
         );
+        let marked = "\u{feff}a: 1\nb: 2\n";
+        check(marked, &KeyChange::new(["a"], 3), &marked.replace('1', "3"));
         check("", &KeyChange::new(["n"], 3), "n: 3\n");
         check("a: 1", &KeyChange::new(["b"], true), "a: 1\nb: true\n");
         check(
@@ -306,6 +381,23 @@ mod tests {
     }
 
     #[test]
+    fn a_key_can_go() {
+        let without = |path: &[&str]| KeyChange {
+            path: path.iter().map(ToString::to_string).collect(),
+            value: None,
+            place: Place::Any,
+        };
+        let status = without(&["gates", "review", "status"]);
+        check(GATES, &status, &GATES.replace("    status: pending\n", ""));
+        check(GATES, &without(&["gates", "lint", "status"]), GATES);
+        check(GATES, &without(&["none"]), GATES);
+        check("a:\n  b: 1 # c\n", &without(&["a", "b"]), "a:\n");
+        check("a: 1\n", &without(&["a"]), "");
+        assert!(changed(GATES, &[without(&["gates"])]).is_err());
+        assert!(changed(GATES, &[without(&["phase", "a"])]).is_err());
+    }
+
+    #[test]
     fn what_cannot_be_kept_is_refused() {
         let change = [KeyChange::new(["gates", "review", "status"], "passed")];
         // What the text was taken for counts, not only what it becomes.
@@ -355,38 +447,64 @@ mod tests {
         })
     }
 
+    /// The lines of a document, each with whether it is one of a key of a gate.
+    fn lines_of<'t>(text: &'t str, gate: &str, key: &str) -> Vec<(&'t str, bool)> {
+        let mut is_in_gate = false;
+        let mut is_of_key = false;
+        let lines = text.split_inclusive('\n').map(|line| {
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            if indent <= 2 && !line.trim().is_empty() {
+                is_in_gate = line.trim_start().starts_with(&format!("{gate}:"));
+            }
+            if indent < 10 {
+                is_of_key = is_in_gate && line.trim_start().starts_with(&format!("{key}:"));
+            }
+            (line, is_of_key)
+        });
+        lines.collect()
+    }
+
     proptest! {
         #[test]
         fn an_edit_is_parse_change_compare(
-            text in document(),
+            plain in document(),
             name in "g[0-4][0-3]",
             key in "(status|agent|new)",
-            value in "\\PC{0,8}|[\\x00-\\x20\"\\\\#:']{0,6}|[\u{2028}\u{feff}\u{85}a]{0,4}",
-            is_first in any::<bool>(),
+            value in prop::option::of("\\PC{0,8}|[\\x00-\\x20\"\\\\#:']{0,6}|[\u{2028}\u{feff}\u{85}a]{0,4}"),
+            (is_first, has_mark, has_crlf, is_open) in any::<(bool, bool, bool, bool)>(),
         ) {
+            let newline = if has_crlf { "\r\n" } else { "\n" };
+            let end = if is_open { plain.len() - 1 } else { plain.len() };
+            let mark = if has_mark { "\u{feff}" } else { "" };
+            let text = format!("{mark}{}", plain[..end].replace('\n', newline));
             let Ok(mut expected) = parse(&text) else { return Ok(()) };
-            let change = KeyChange::new(["gates", &name, &key], value.as_str());
-            let change = if is_first { change.first() } else { change };
-            let path = ["gates", &name, &key].map(String::from);
-            if expect(&mut expected, &path, &change.value).is_none() {
+            let change = KeyChange {
+                path: ["gates", &name, &key].map(String::from).to_vec(),
+                value: value.map(Value::from),
+                place: if is_first { Place::First } else { Place::Any },
+            };
+            if change.apply(&mut expected).is_none() {
                 return Ok(());
             }
-            let edited = changed(&text, &[change]).unwrap();
+            let edited = changed(&text, std::slice::from_ref(&change)).unwrap();
             prop_assert_eq!(parse(&edited).unwrap(), expected);
-            // Outside the changed entry every line is kept, in order.
-            let mut rest = edited.lines();
-            let block_text = text.lines().filter(|line| line.starts_with("          "));
-            let dropped: Vec<_> = block_text.collect();
-            for line in text.lines().filter(|line| !dropped.contains(line)) {
-                let is_target = line.trim_start().starts_with(&format!("{key}:"));
-                prop_assert!(is_target || rest.any(|kept| kept == line), "lost {line:?}");
+            // All lines but those of the entry are kept, byte for byte and in order.
+            let after = lines_of(&edited, &name, &key);
+            let mut rest = after.iter().filter(|(_, is_of_key)| !is_of_key);
+            let mut n_kept = 0;
+            for (line, _) in lines_of(&text, &name, &key).iter().filter(|(_, is_of_key)| !is_of_key) {
+                let is_kept = |kept: &str| kept == *line || kept.strip_suffix(newline) == Some(line);
+                prop_assert!(rest.any(|(kept, _)| is_kept(kept)), "lost {line:?} in {edited:?}");
+                n_kept += 1;
             }
+            // New ones are the line of the entry, its block's own and a comment.
+            prop_assert!(after.len() <= n_kept + 2, "{edited:?}");
         }
 
         #[test]
         fn quoting_is_read_back(text in any::<String>()) {
             let value = parse(&format!("a: {}\n", quote(&text))).unwrap();
-            prop_assert_eq!(get(&value, &["a"]), Some(&Value::String(one_line(&text))));
+            prop_assert_eq!(get(&value, &["a"]), Some(&Value::String(text)));
         }
 
         #[test]

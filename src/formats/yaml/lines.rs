@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::{KeyChange, Place, Value, parse, quote};
+use super::{Dialect, KeyChange, Place, Value, parse, quote};
+use crate::base::text::split_bom;
 use crate::formats::newline;
 
 /// A key of a block.
@@ -17,46 +18,75 @@ struct Entry {
 }
 
 /// The lines of a text, each with its own line ending.
-pub(super) struct Lines {
+pub(super) struct Lines<'t> {
+    dialect: Dialect,
+    byte_order_mark: &'t str,
     lines: Vec<String>,
     /// What a new line ends with.
     newline: &'static str,
 }
 
-impl Lines {
-    pub(super) fn new(text: &str) -> Self {
+impl<'t> Lines<'t> {
+    pub(super) fn new(text: &'t str, dialect: Dialect) -> Self {
+        let (byte_order_mark, text) = split_bom(text);
         Self {
+            dialect,
+            byte_order_mark,
             lines: text.split_inclusive('\n').map(String::from).collect(),
             newline: newline(text),
         }
     }
 
     pub(super) fn set(&mut self, change: &KeyChange) {
-        let rendered = match &change.value {
-            Value::String(text) => quote(text),
+        let Some((leaf, parents)) = change.path.split_last() else {
+            return;
+        };
+        let mut parent: Option<Entry> = None;
+        for (depth, key) in parents.iter().enumerate() {
+            match (self.find(parent.as_ref(), key).pop(), &change.value) {
+                (Some(entry), _) => parent = Some(entry),
+                (None, Some(value)) => {
+                    let rendered = self.rendered(value);
+                    return self.insert(parent, &change.path[depth..], &rendered, Place::Any);
+                }
+                (None, None) => return,
+            }
+        }
+        let mut found = self.find(parent.as_ref(), leaf);
+        if let Some(value) = &change.value {
+            let rendered = self.rendered(value);
+            match found.pop() {
+                Some(last) => {
+                    let wanted_line = match (change.place, parent) {
+                        (Place::First, Some(parent)) => Some(parent.line + 1),
+                        _ => None,
+                    };
+                    self.replace(last, &rendered, wanted_line);
+                }
+                None => self.insert(
+                    parent,
+                    &change.path[parents.len()..],
+                    &rendered,
+                    change.place,
+                ),
+            }
+        }
+        for other in found.into_iter().rev() {
+            self.lines.drain(other.line..other.end);
+        }
+    }
+
+    fn rendered(&self, value: &Value) -> String {
+        match value {
+            Value::String(text) => (self.dialect.string)(text),
             Value::Number(number) => number.to_string(),
             Value::Bool(flag) => flag.to_string(),
             _ => "null".to_owned(),
-        };
-        let mut parent: Option<Entry> = None;
-        for (depth, key) in change.path.iter().enumerate() {
-            let is_leaf = depth + 1 == change.path.len();
-            match self.find(parent.as_ref(), key) {
-                Some(entry) if is_leaf => {
-                    let first = (change.place == Place::First).then_some(parent).flatten();
-                    return self.replace(entry, &rendered, first.map(|parent| parent.line + 1));
-                }
-                Some(entry) => parent = Some(entry),
-                None => {
-                    let place = if is_leaf { change.place } else { Place::Any };
-                    return self.insert(parent, &change.path[depth..], &rendered, place);
-                }
-            }
         }
     }
 
     pub(super) fn concat(&self) -> String {
-        self.lines.concat()
+        format!("{}{}", self.byte_order_mark, self.lines.concat())
     }
 
     /// The lines of a block's children, and their indent when there are any.
@@ -69,16 +99,28 @@ impl Lines {
         (range, indent)
     }
 
-    fn find(&self, parent: Option<&Entry>, key: &str) -> Option<Entry> {
+    /// Where a key is in a block; of several the last one counts.
+    fn find(&self, parent: Option<&Entry>, key: &str) -> Vec<Entry> {
         let (range, Some(indent)) = self.children(parent) else {
-            return None;
+            return Vec::new();
         };
-        let mut children = range.filter(|&at| {
+        let children = range.filter(|&at| {
             let line = &self.lines[at];
             is_content(line) && indent_of(line) == indent
         });
-        let (line, value) =
-            children.find_map(|at| Some((at, value_start(&self.lines[at], key)?)))?;
+        let entries = children.filter_map(|line| {
+            Some(Entry {
+                line,
+                end: self.end_of(line, indent),
+                indent,
+                value: (self.dialect.value_start)(&self.lines[line], key)?,
+            })
+        });
+        entries.collect()
+    }
+
+    /// The first line behind the value that starts in a line.
+    fn end_of(&self, line: usize, indent: usize) -> usize {
         let mut end = line + 1;
         for (at, line) in self.lines.iter().enumerate().skip(line + 1) {
             let is_item = is_item(line) && indent_of(line) == indent;
@@ -90,12 +132,7 @@ impl Lines {
             }
             end = at + 1;
         }
-        Some(Entry {
-            line,
-            end,
-            indent,
-            value,
-        })
+        end
     }
 
     fn replace(&mut self, entry: Entry, rendered: &str, wanted_line: Option<usize>) {
@@ -129,10 +166,19 @@ impl Lines {
     fn insert(&mut self, parent: Option<Entry>, keys: &[String], rendered: &str, place: Place) {
         let (range, known) = self.children(parent.as_ref());
         let indent = known.unwrap_or_else(|| parent.as_ref().map_or(0, |entry| entry.indent + 2));
-        let last_content = range.clone().rev().find(|&at| is_content(&self.lines[at]));
-        let at = match place {
-            Place::First => range.start,
-            Place::Any => last_content.map_or(range.start, |line| line + 1),
+        let below = match place {
+            Place::Above(key) => self.find(parent.as_ref(), key).pop(),
+            Place::First | Place::Any => None,
+        };
+        let last = range.clone().rev().find(|&at| {
+            let line = &self.lines[at];
+            // A line of a block of text may look like a comment.
+            is_content(line) || indent_of(line) > indent && !line.trim().is_empty()
+        });
+        let at = match (place, below) {
+            (Place::First, _) => range.start,
+            (_, Some(below)) => below.line,
+            (_, None) => last.map_or(range.start, |line| line + 1),
         };
         let ending = self.newline;
         if let Some(before) = at
@@ -178,7 +224,7 @@ fn is_item(line: &str) -> bool {
 }
 
 /// Where the value of `key` starts on the line, if it is a line of that key.
-fn value_start(line: &str, key: &str) -> Option<usize> {
+pub(super) fn value_start(line: &str, key: &str) -> Option<usize> {
     let text = line.trim_start_matches(' ');
     let rest = match text.as_bytes().first()? {
         b'"' => text.strip_prefix(&quote(key))?,

@@ -240,7 +240,7 @@ impl<'a> Draft<'a> {
     }
 
     fn set<const N: usize>(&mut self, path: [&str; N], value: &str) {
-        self.edits.push(KeyChange::new(path, value));
+        self.edits.push(KeyChange::new(path, yaml::one_line(value)));
     }
 
     /// Empties a field that speaks of what was before.

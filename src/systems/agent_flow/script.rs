@@ -9,7 +9,7 @@ use super::log;
 use super::state::{FlowFile, FlowState, Mode, Phase};
 use super::verdict::Verdict;
 use crate::base::clock;
-use crate::formats::yaml::quote;
+use crate::formats::yaml::{one_line, quote};
 use crate::systems::gate_record::Outcome;
 use crate::systems::workflow::GateStatus;
 
@@ -77,10 +77,10 @@ pub fn init(init: &NewRun, now: DateTime<Utc>) -> Result<String, String> {
         }
     };
     let is_used = matches!(init.deep_dive, DeepDive::Used(_));
-    let of_context = |field: fn(&Context) -> &str| quote(context.map_or("", field));
+    let of_context = |field: fn(&Context) -> &str| quote(&one_line(context.map_or("", field)));
     Ok(fill(template, |name| match name {
         "at" => clock::seconds(now),
-        "task" => quote(&init.task),
+        "task" => quote(&one_line(&init.task)),
         "max_iterations" => init.max_iterations.to_string(),
         "mode" => mode.to_owned(),
         "team_available" => is_team.to_string(),

@@ -1,16 +1,17 @@
 //! devt's `workflow.yaml`: flat `key: value` lines, read as leniently as devt
-//! does and changed line by line, so that order, comments and lists survive.
+//! does and changed line by line (`formats::yaml`), so that order, comments and lists survive.
 //!
 //! Two readers must agree on what is written: a YAML parser and devt's own,
 //! which leaves backslashes in quotes alone except for `\n` and `\"`.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use crate::base::text::{is_in, split_bom};
 use crate::formats::schema::{Schema, Type};
-use crate::formats::{newline, yaml};
+use crate::formats::yaml::{self, Dialect, KeyChange, Place};
 
 /// The type that devt gives an argument `key=value`, where its known keys
 /// let it: a text stays a text even if it looks like a number, so that any
@@ -78,6 +79,11 @@ impl Fields {
     /// Whether a key holds the boolean `true`; a text `yes` is neither.
     pub fn is_true(&self, key: &str) -> bool {
         self.get(key) == Some(&Value::Bool(true))
+    }
+
+    /// Of a key that is there twice the last value.
+    fn by_key(self) -> BTreeMap<String, Value> {
+        self.0.into_iter().collect()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
@@ -150,64 +156,85 @@ pub fn check(text: &str) -> Result<(), String> {
 /// The text does not pass [`check`], a key is none, or it holds a list.
 pub fn set(text: &str, changes: &[(&str, Option<Value>)]) -> Result<String, String> {
     check(text)?;
-    let (mark, text) = split_bom(text);
-    let newline = newline(text);
-    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    for (key, value) in changes {
+    let lines: Vec<&str> = split_bom(text).1.lines().collect();
+    let entries = entries(&lines);
+    for (key, _) in changes {
         if !is_key(key) {
             return Err(format!(
                 "`{key}` is no key: letters, digits, `_` and `-` only"
             ));
         }
-        set_one(&mut lines, newline, key, value.as_ref())?;
-    }
-    Ok(format!("{mark}{}", lines.concat()))
-}
-
-fn set_one(
-    lines: &mut Vec<String>,
-    newline: &str,
-    key: &str,
-    value: Option<&Value>,
-) -> Result<(), String> {
-    let bare: Vec<&str> = lines
-        .iter()
-        .map(|line| line.trim_end_matches(['\r', '\n']))
-        .collect();
-    let entries = entries(&bare);
-    let mut found: Vec<usize> = Vec::new();
-    for entry in entries.iter().filter(|entry| entry.key == key) {
-        if entry.n_below > 0 {
+        if entries.iter().any(|it| it.key == *key && it.n_below > 0) {
             return Err(format!(
                 "`{key}` holds a list or a block, not a value; edit it by hand"
             ));
         }
-        found.push(entry.at);
     }
-    // devt writes `lanes` last and reads nothing of a list behind it.
-    let list_at = entries
+    let edits: Vec<KeyChange> = changes
         .iter()
-        .find(|entry| entry.key == "lanes" && entry.n_below > 0);
-    let end_at = list_at.map_or(lines.len(), |entry| entry.at);
-    if let Some(value) = value {
-        let new = format!("{key}: {}", render(value));
-        match found.pop() {
-            Some(at) => {
-                let end_at = lines[at].trim_end_matches(['\r', '\n']).len();
-                lines[at].replace_range(..end_at, &new);
-            }
-            None => {
-                if let Some(last) = lines.last_mut().filter(|last| !last.ends_with('\n')) {
-                    last.push_str(newline);
-                }
-                lines.insert(end_at, format!("{new}{newline}"));
-            }
+        .map(|(key, value)| KeyChange {
+            path: vec![(*key).to_owned()],
+            value: value.as_ref().map(to_yaml),
+            // devt writes `lanes` last and reads nothing of a list behind it.
+            place: Place::Above("lanes"),
+        })
+        .collect();
+    yaml::edit_as(LINES, text, &edits, |edited| {
+        is_changed(text, edited, changes, &edits)
+    })
+}
+
+/// A key may be followed by its value at once; a plain word needs no quotes.
+const LINES: Dialect = Dialect {
+    value_start: |line, key| {
+        line.strip_prefix(key)?
+            .starts_with(':')
+            .then_some(key.len() + 1)
+    },
+    string: |text| {
+        if is_plain(text) {
+            text.to_owned()
+        } else {
+            yaml::quote(text)
         }
+    },
+};
+
+/// Whether both readers see the changes and nothing else: devt's, and a YAML parser where it could
+/// read the text.
+fn is_changed(
+    before: &str,
+    after: &str,
+    changes: &[(&str, Option<Value>)],
+    edits: &[KeyChange],
+) -> bool {
+    let mut expected = read(before).by_key();
+    for (key, value) in changes {
+        match value {
+            Some(value) => expected.insert((*key).to_owned(), value.clone()),
+            None => expected.remove(*key),
+        };
     }
-    for at in found.into_iter().rev() {
-        lines.remove(at);
+    if read(after).by_key() != expected {
+        return false;
     }
-    Ok(())
+    match yaml::parse(before) {
+        Ok(mut parsed @ (yaml::Value::Mapping(_) | yaml::Value::Null)) => {
+            let applied = edits.iter().try_for_each(|edit| edit.apply(&mut parsed));
+            applied.is_some() && yaml::parse(after) == Ok(parsed)
+        }
+        // To YAML `a:1` is a text.
+        _ => true,
+    }
+}
+
+fn to_yaml(value: &Value) -> yaml::Value {
+    match value {
+        Value::String(text) => text.as_str().into(),
+        Value::Bool(flag) => (*flag).into(),
+        Value::Number(number) => number.as_u64().map_or(yaml::Value::Null, yaml::Value::from),
+        _ => yaml::Value::Null,
+    }
 }
 
 /// One top-level key.
@@ -292,44 +319,17 @@ fn by_yaml(value: &str) -> Option<String> {
     }
 }
 
-fn render(value: &Value) -> String {
-    match value {
-        Value::String(text) if is_plain(text) => text.clone(),
-        Value::String(text) => quote(text),
-        other => other.to_string(),
-    }
-}
-
 /// Whether a text needs no quotes for both readers. Like devt, a text
 /// with `:` `"` or `#` is quoted, unless a backslash would then divide them.
 fn is_plain(text: &str) -> bool {
     const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(is_printable)
+        && text.chars().all(yaml::is_printable)
         && !text.ends_with([' ', ':'])
         && !text.contains(": ")
         && !text.contains(" #")
         && (text.contains('\\') || !text.contains([':', '"', '#']))
         && !WORDS.contains(&text.to_ascii_lowercase().as_str())
-}
-
-fn is_printable(c: char) -> bool {
-    yaml::printable(c) == c && (c == ' ' || !c.is_whitespace())
-}
-
-fn quote(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            c if is_printable(c) => quoted.push(c),
-            c if u32::from(c) > 0xffff => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
-            c => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-        }
-    }
-    quoted + "\""
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn by_devt(text: &str, key: &str) -> Option<String> {
 }
 
 fn by_yaml_parser(text: &str) -> serde_yaml::Mapping {
-    serde_yaml::from_str(text).unwrap()
+    serde_yaml::from_str(text.trim_start_matches('\u{feff}')).unwrap()
 }
 
 #[test]
@@ -134,6 +134,15 @@ fn line_ends_and_a_byte_order_mark_stay() {
         "c",
         Some(Value::from(3)),
         Ok("a: 1\r\nb: 2\r\nc: 3\r\n"),
+    );
+    let moved = SAMPLE.replace("unknown-key: x #", "unknown-key: z\n#");
+    check_set(SAMPLE, "unknown-key", text("z"), Ok(&moved));
+    check_set("a:1\nb:2", "a", text("x"), Ok("a: x\nb:2"));
+    check_set(
+        "x: |\n  a\n  # b\n",
+        "y",
+        text("z"),
+        Ok("x: |\n  a\n  # b\ny: z\n"),
     );
     check_set(
         "\u{feff}a: 1\n",
@@ -308,7 +317,7 @@ proptest! {
     #[test]
     fn an_edit_equals_parse_change_compare(
         before in prop::collection::btree_map("k[a-z]{0,2}", any_scalar(), 0..5),
-        list in any::<bool>(),
+        (list, is_twice, has_mark, has_crlf) in any::<(bool, bool, bool, bool)>(),
         key in "k[a-z]{0,2}",
         value in prop::option::of(any_scalar()),
     ) {
@@ -319,11 +328,24 @@ proptest! {
         if list {
             text.push_str("lanes:\n  - id: \"L1\"\n    status: \"x: y\"\n");
         }
+        if has_crlf {
+            text = text.replace('\n', "\r\n");
+        }
         let mut expected: serde_yaml::Mapping = if before.is_empty() && !list {
             serde_yaml::Mapping::new()
         } else {
             by_yaml_parser(&text)
         };
+        if is_twice {
+            let line = if has_crlf { "\r\n" } else { "\n" };
+            text = format!("{key}: first{line}{text}");
+        }
+        if has_mark {
+            text.insert(0, '\u{feff}');
+        }
+        if is_twice && !before.contains_key(&key) {
+            expected.insert(key.as_str().into(), "first".into());
+        }
         match &value {
             Some(value) => { expected.insert(key.as_str().into(), as_yaml(value)); }
             None => { expected.remove(key.as_str()); }
@@ -336,9 +358,12 @@ proptest! {
         prop_assert!(check(&after).is_ok());
         let kept = |text: &str| {
             let own = format!("{key}:");
-            text.lines().filter(|line| !line.starts_with(&own)).map(str::to_owned).collect::<Vec<_>>()
+            let bare = text.trim_start_matches('\u{feff}');
+            let lines = bare.split_inclusive('\n').filter(|line| !line.starts_with(&own));
+            lines.map(str::to_owned).collect::<Vec<_>>()
         };
         prop_assert_eq!(kept(&after), kept(&text));
+        prop_assert_eq!(after.starts_with('\u{feff}'), has_mark);
     }
 
     /// The readers can agree on all but a backslash that must be quoted and
@@ -346,7 +371,7 @@ proptest! {
     #[test]
     fn devt_reads_back_what_it_can(text in any_text()) {
         let file = set("", &[("task", Some(Value::from(text.clone())))]).unwrap();
-        let escaped = text.chars().any(|c| c != '\n' && !is_printable(c));
+        let escaped = text.chars().any(|c| c != '\n' && !yaml::is_printable(c));
         if !escaped && (is_plain(&text) || !text.contains('\\')) {
             prop_assert_eq!(by_devt(&file, "task"), Some(text));
         }
