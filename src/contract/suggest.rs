@@ -77,8 +77,10 @@ fn is_leftover(name: &str) -> bool {
 /// Whether a name is that of a text for people, by its ending; a hidden file is none.
 fn is_prose(name: &str) -> bool {
     const ENDINGS: &str = "adoc markdown md org rst text txt";
+    const NO_PROSE: &str = "core credentials dockerfile htpasswd id_dsa id_ecdsa id_ed25519 id_rsa makefile netrc \
+                            passwd shadow";
     match name.rsplit_once('.') {
-        None => true,
+        None => !is_in_any_case(NO_PROSE, name),
         Some((stem, ending)) => !stem.is_empty() && is_in_any_case(ENDINGS, ending),
     }
 }
@@ -440,7 +442,7 @@ mod tests {
         }
         for entry in ".env screenshot.png junit.xml coverage.xml run.sh migrate.sh query.sql a.py \
                       0001-y.patch results.csv data.jsonl .gitkeep .DS_Store plan.png review.sh \
-                      baseline.json id_rsa.pem dump.sqlite"
+                      baseline.json id_rsa.pem dump.sqlite id_rsa id_ed25519 Makefile"
             .split_whitespace()
         {
             check("devt", entry, None);

@@ -13,6 +13,7 @@ use crate::guard::content::{self, Content};
 use crate::guard::removal::removal_rules;
 use crate::guard::suggestion::with_way_on;
 use crate::host::event::Tool;
+use crate::systems::own;
 use crate::systems::system::Note;
 
 /// The way a call reaches the disk.
@@ -229,12 +230,19 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
         return removal_rules(claim, call).map(|()| Asks::Nothing);
     }
     match &claim.lands {
+        // What no call may write is no better off as a link.
+        Resolution::Outside { .. } if is_for_no_call(claim) => entry_rules(claim, call),
         Resolution::Outside { real } => {
             let why = format!(
                 "a link takes the write out of `{}`, to `{real}`; use that path, not a link",
                 claim.site
             );
-            Err(Objection::new(DenyCode::PathEscape, why))
+            let code = if claim.governed.id() == own::ID {
+                DenyCode::ProtectedFile
+            } else {
+                DenyCode::PathEscape
+            };
+            Err(Objection::new(code, why))
         }
         Resolution::WholeSite
             if call.channel == Channel::FileTool
@@ -249,6 +257,12 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
         Resolution::WholeSite | Resolution::Untracked(_) => Ok(Asks::Nothing),
         Resolution::Inside => entry_rules(claim, call),
     }
+}
+
+fn is_for_no_call(claim: &Claim<'_>) -> bool {
+    let contract = &claim.governed.contract;
+    let standing = contract.standing(&claim.entry, claim.governed.edition);
+    matches!(standing, Classification::Row(row) if matches!(row.writer, Writer::User | Writer::Program))
 }
 
 fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {

@@ -75,7 +75,6 @@ fn effect(context: &Context<'_>, command: &OwnCommand) -> VerbEffect {
         }
         ("reset", _) if !command.has("dry-run") => VerbEffect::MovesState,
         ("cleanup" | "sweep", _) if is_applied => VerbEffect::MovesState,
-        ("flow", "init") if command.has("force") => VerbEffect::MovesState,
         ("update", _) => VerbEffect::Writes(vec![in_owner(
             context,
             command,
@@ -181,7 +180,11 @@ fn restored(context: &Context<'_>, command: &OwnCommand) -> VerbEffect {
 
 fn sites_around<'w>(context: &Context<'w>, command: &OwnCommand) -> Vec<Site<'w>> {
     let dirs = [dir_of(context, command).to_owned()];
-    let mut sites = sites::around(&context.project, context.registry, &dirs);
+    let mut sites = if command.has("all") {
+        sites::all(&context.project, context.registry)
+    } else {
+        sites::around(&context.project, context.registry, &dirs)
+    };
     let system = match command.verb() {
         "sweep" => Some(devt::ID),
         _ => command.value("system"),

@@ -126,7 +126,7 @@ fn whole_site(claim: &Claim<'_>, actor: &Actor) -> Objection {
         }
         (_, Retention::Program) => "it is for the user to remove; ask them",
         (_, Retention::Work) => {
-            "remove single files by their names, or move a finished change into `archive/` beside it"
+            "remove single files by their names, or move a finished change into `openspec/changes/archive/`"
         }
         // The verbs that archive are not an agent's to run.
         (_, Retention::Run) if *actor != Actor::Main => {
@@ -136,8 +136,13 @@ fn whole_site(claim: &Claim<'_>, actor: &Actor) -> Objection {
             "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"
         }
     };
-    let why = format!("it would take {taken} away; {way_on}");
-    Objection::new(DenyCode::BulkRemoval, why)
+    let is_program = claim.governed.id() == own::ID && claim.site.is_empty();
+    let code = if is_program {
+        DenyCode::ProtectedFile
+    } else {
+        DenyCode::BulkRemoval
+    };
+    Objection::new(code, format!("it would take {taken} away; {way_on}"))
 }
 
 /// A work tree goes with what git does not keep.

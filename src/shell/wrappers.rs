@@ -4,7 +4,7 @@ use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::Field;
 use super::lex::is_name;
-use super::{own, writers};
+use super::{nested, own, writers};
 use crate::base::text::is_in;
 
 /// The options and operands between a program's name and the command that it runs.
@@ -70,11 +70,14 @@ pub(super) fn named(name: &str) -> Option<Wrapper> {
         "xvfb-run" => words("nsefpw", "server-num server-args"),
         "wsl" => words("du", "distribution user cd"),
         "xargs" => form("adEIiLlnPs", XARGS, Form::Special(xargs)),
-        "npx" | "bunx" => words("p", "package"),
-        "npm" | "pnpm" | "yarn" => form("", "package", Form::Verb("exec x dlx")),
+        "npx" | "bunx" => form("cp", "call package", Form::Special(called)),
+        "uvx" => words("p", "from with python"),
+        "npm" => form("cp", "call package prefix", Form::Special(npm)),
+        "pnpm" | "yarn" => form("cp", "call package", Form::Verb("exec x dlx")),
         "uv" | "poetry" | "pipenv" | "hatch" | "pdm" | "rye" | "conda" => {
             form("pn", TOOL, Form::Verb("run"))
         }
+        "pipx" => form("", "spec python", Form::Verb("run")),
         "bundle" | "mise" | "direnv" => form("", "", Form::Verb("exec x")),
         _ => return None,
     })
@@ -85,6 +88,8 @@ impl Wrapper {
     fn split(self, args: &[Field]) -> Option<(Args<'_>, &[Field])> {
         let args = match (self.form, args) {
             (Form::Verb(verbs), [verb, rest @ ..]) if is_in(verbs, &verb.text) => rest,
+            // `yarn statewarden`
+            (Form::Verb(_), [name, ..]) if own::is_package(&name.text) => args,
             (Form::Verb(_), _) => return None,
             _ => args,
         };
@@ -148,6 +153,35 @@ fn env(shell: &mut Shell<'_>, own: &Args<'_>, command: &[Field]) -> Ran {
         let words: Vec<Field> = line.split_whitespace().map(Field::literal).collect();
         assigned(shell, &[&words, command].concat())
     })
+}
+
+/// `npx -c LINE`, `npx COMMAND…`.
+fn called(shell: &mut Shell<'_>, own: &Args<'_>, command: &[Field]) -> Ran {
+    match own.value("c call") {
+        Some(line) => nested::line(shell, std::slice::from_ref(line)),
+        None => assigned(shell, command),
+    }
+}
+
+/// `npm exec`, which takes the first `--` for its own, wherever it is.
+fn npm(shell: &mut Shell<'_>, _: &Args<'_>, words: &[Field]) -> Ran {
+    let [verb, rest @ ..] = words else {
+        return shell.unknown_program();
+    };
+    if !is_in("exec x", &verb.text) {
+        writers::outputs(shell, "", words);
+        return shell.unknown_program();
+    }
+    // A script of the project may have the name of a program that is known.
+    shell.unknown_write();
+    let (own, command) = Args::before_command(rest, Options::of("cp", "call package"));
+    let mark = command.iter().position(|word| word.is("--"));
+    let (before, behind) = command.split_at(mark.unwrap_or(command.len()));
+    called(
+        shell,
+        &own,
+        &[before, behind.get(1..).unwrap_or(&[])].concat(),
+    )
 }
 
 /// `xargs COMMAND…`, over the input where that is known.
