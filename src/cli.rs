@@ -377,21 +377,7 @@ fn serve(verb: &Verb, context: &CliContext<'_>) -> Result<Answer> {
         Verb::Contract(args) => contract::run(args, context),
         Verb::Replay(args) => replay::run(args, context),
         Verb::Install(args) => install::run(args, &place(context)?, context),
-        Verb::Uninstall(args) => {
-            install::uninstall(args, &place(context)?, &mut *context.out.borrow_mut())?;
-            let memory = context.project.memory();
-            // A session that runs keeps its hooks, whatever one of its calls does.
-            if Origin::of(context).objection().is_none() {
-                crate::store::replace::remove(&memory.join(crate::store::WIRED))?;
-            }
-            if memory.is_dir() {
-                context.print(&format!(
-                    "former contents of state files stay in `{}`; delete it if you do not need them\n",
-                    memory.display()
-                ));
-            }
-            Ok(Answer::Yes)
-        }
+        Verb::Uninstall(args) => install::uninstall::run(args, &place(context)?, context),
         Verb::Config(args) => config::run(args, context),
         Verb::Doctor(args) => doctor::run(*args, &place(context)?, context),
         Verb::Hook | Verb::Fence(_) | Verb::Completions { .. } | Verb::Man => Ok(Answer::Yes),

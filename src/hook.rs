@@ -28,7 +28,6 @@ use crate::lifecycle::{
 use crate::project::context::Context;
 use crate::project::roots::Project;
 use crate::shell::Scene;
-use crate::store::{OTHER_HOST, note_other_host};
 
 /// Serves one event from stdin. The process ends with it, so what a panic needs
 /// in order to answer may stay for good. Gives the exit code.
@@ -226,7 +225,7 @@ fn guard(context: &Context<'_>, event: &Event<'_>, reading: Reading) -> Reply {
 /// Remembers, for `doctor`, that a host runs the hook whose calls are not judged.
 fn note_unguarded_host(context: &Context<'_>, host: &str) {
     if context.is_concerned(&context.sites_around()) {
-        let noted = note_other_host(context.own_folder(), host, context.now.get());
-        context.warn_about(OTHER_HOST, noted);
+        let noted = context.project.note_other_host(host, context.now.get());
+        context.warn_about_state(noted);
     }
 }

@@ -12,3 +12,4 @@ pub mod roots;
 pub mod settings;
 pub mod sites;
 mod stamps;
+pub mod state;

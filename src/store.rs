@@ -23,12 +23,12 @@ use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use chrono::{DateTime, TimeDelta, Utc};
-use lock::Locked;
+use chrono::{DateTime, Utc};
+use lock::{IN_HOOK, with_lock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::disk::bounded_read::read_text;
 use crate::formats::json::line;
 
 /// Makes the folder of the program's own logs and state, with a `.gitignore`
@@ -45,97 +45,30 @@ pub fn make_own_folder(dir: &Path) -> io::Result<()> {
     replace::replace(&ignore, b"*\n")
 }
 
-/// What a JSON file in the program's own folder holds; one that cannot be read counts
-/// as none.
-pub fn read_own<T: DeserializeOwned>(own_folder: &Path, file: &str) -> Option<T> {
-    let text = read_text(&own_folder.join(file)).ok()??;
+/// What a JSON file in a folder of the program's own holds; one that cannot be read counts as
+/// none.
+pub fn read_value<T: DeserializeOwned>(folder: &Path, file: &str) -> Option<T> {
+    let text = read_text(&folder.join(file)).ok()??;
     serde_json::from_str(&text).ok()
 }
 
-/// Replaces such a file, without waiting for the device.
+/// Changes what such a file holds, under the folder's lock; what is left as it was is not written.
 ///
 /// # Errors
-/// The file cannot be replaced.
-pub fn write_own(locked: &Locked<'_>, file: &str, value: &impl Serialize) -> io::Result<()> {
-    replace::replace_unflushed(&locked.dir().join(file), line(value).as_bytes())
-}
-
-/// The file in the program's own folder that says that the project's settings
-/// ran the hook: when they no longer do, something took it out.
-pub const WIRED: &str = "wired";
-
-/// The file in the program's own folder that names another host which has run the hook,
-/// last when the file was written.
-pub const OTHER_HOST: &str = "other-host";
-
-/// The file in the program's own folder that says why strict mode was not in force when a session
-/// started last.
-pub const UNFENCED: &str = "unfenced";
-
-/// The file in the program's own folder that names the last session whose start did not
-/// prove that Claude Code runs it, until a tool call of it does.
-pub const UNPROVED: &str = "unproved";
-
-/// Notes that a host has run the hook, at most once a day.
-///
-/// # Errors
-/// The folder or the file cannot be made.
-pub fn note_other_host(own_folder: &Path, host: &str, now: DateTime<Utc>) -> io::Result<()> {
-    let note = own_folder.join(OTHER_HOST);
-    let noted = std::fs::metadata(&note);
-    if noted.is_ok_and(|meta| now - modified(&meta) < TimeDelta::days(1))
-        && read_text(&note).is_ok_and(|text| text.as_deref() == Some(host))
-    {
-        return Ok(());
-    }
-    make_own_folder(own_folder)?;
-    replace::replace(&note, host.as_bytes())
-}
-
-/// What the note holds where `install` made the directory above the folder, `.claude`.
-const MADE: &str = "made .claude\n";
-
-/// Whether `.claude` was there before `install`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Above {
-    WasThere,
-    Made,
-}
-
-impl Above {
-    /// What an `install` that begins now will find.
-    pub fn now(own_folder: &Path) -> Self {
-        if own_folder.parent().is_some_and(Path::exists) {
-            Self::WasThere
-        } else {
-            Self::Made
+/// The folder is locked, or the file cannot be replaced.
+pub fn change_value<T>(folder: &Path, file: &str, change: impl FnOnce(&mut T)) -> io::Result<()>
+where
+    T: Clone + Default + PartialEq + Serialize + DeserializeOwned,
+{
+    with_lock(folder, IN_HOOK, |_| {
+        let before: T = read_value(folder, file).unwrap_or_default();
+        let mut value = before.clone();
+        change(&mut value);
+        if value == before {
+            return Ok(());
         }
-    }
-
-    /// What the note says of it.
-    pub fn noted(own_folder: &Path) -> Self {
-        match bounded_read::read(&own_folder.join(WIRED), 1 << 20) {
-            Ok(text) if text == MADE.as_bytes() => Self::Made,
-            _ => Self::WasThere,
-        }
-    }
-}
-
-/// Notes that the project's settings run the hook; the first note stays.
-///
-/// # Errors
-/// The folder or the file cannot be made.
-pub fn note_wired(own_folder: &Path, above: Above) -> io::Result<()> {
-    let note = own_folder.join(WIRED);
-    if note.exists() {
-        return Ok(());
-    }
-    make_own_folder(own_folder)?;
-    let text = match above {
-        Above::Made => MADE,
-        Above::WasThere => "",
-    };
-    replace::replace(&note, text.as_bytes())
+        replace::replace_private(&folder.join(file), line(&value).as_bytes())
+    })
 }
 
 /// Says of an error what failed and where, which the operating system's do not.

@@ -23,7 +23,7 @@ const PEERS: [(&str, &str, &[&str]); 3] = [
 ];
 
 const STATE: &str = ".claude/orchestration.local.md";
-const RUNS: &str = ".claude/statewarden/runs.json";
+const RUNS: &str = ".git/statewarden/runs.json";
 const FLOW: &str =
     include_str!("../../tests/fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
 

@@ -28,6 +28,7 @@ use crate::project::registry::mode_of;
 use crate::project::roots::Project;
 use crate::project::settings::MAX_CONTRACTS;
 use crate::project::sites;
+use crate::project::state::ProjectState;
 use crate::recorder::health::Health;
 use crate::settings::merge::Resolved;
 use crate::systems::devt;
@@ -65,6 +66,8 @@ pub struct Subject<'a> {
     pub guarded: Guarded,
     /// The program's own logs, and what was written into them.
     pub logs: Logs,
+    /// What sessions left for later ones.
+    pub state: ProjectState,
     /// What the recorder cannot do.
     pub recorder: Health,
     pub may_run: MayRun,
@@ -150,6 +153,7 @@ pub(crate) fn run(args: Args, place: &Place, context: &CliContext<'_>) -> Result
         unreadable: &held.problems,
         guarded: Guarded::of(&sites, project, registry),
         logs: project.logs(),
+        state: project.state(),
         recorder: Health::of(project.memory(), &sites, registry),
         strict: (context.rules.settings.strict).then(|| strict::places(&context.world(), &sites)),
         may_run: if args.run { MayRun::All } else { MayRun::Known },

@@ -3,7 +3,7 @@
 mod personal;
 pub(in crate::cli) mod program;
 mod settings_file;
-mod uninstall;
+pub(super) mod uninstall;
 mod wire;
 
 use std::io::{self, Write};
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use personal::Trial;
-pub use uninstall::uninstall;
+#[cfg(test)]
+pub(crate) use uninstall::uninstall;
 
 use super::guarded::Guarded;
 use super::{Answer, CliContext};
@@ -150,9 +151,9 @@ pub(in crate::cli) fn run(
     context: &CliContext<'_>,
 ) -> Result<Answer> {
     let out = &mut *context.out.borrow_mut();
-    install(args, place, out)?;
+    let (project, registry) = (&context.project, &context.registry);
+    install(args, place, project, out)?;
     if !args.common.dry_run {
-        let (project, registry) = (&context.project, &context.registry);
         if project.own_folder().is_dir() {
             place
                 .keep_plugins(project)
@@ -170,12 +171,17 @@ pub(in crate::cli) fn run(
 /// # Errors
 /// The program's path cannot be wired, the project is the home directory, or a
 /// file cannot be read, edited or written.
-pub fn install(args: &Addition, place: &Place, out: &mut dyn Write) -> Result<()> {
+pub fn install(
+    args: &Addition,
+    place: &Place,
+    project: &Project,
+    out: &mut dyn Write,
+) -> Result<()> {
     let Args { scope, dry_run } = args.common;
     let program = wire::named(&place.program)?;
     let scopes = scopes(scope, place)?;
     for scope in &scopes {
-        wire::wire(*scope, dry_run, program, place, out)?;
+        wire::wire(*scope, dry_run, program, place, project, out)?;
     }
     if let Some(mode) = args.mode {
         personal::set_mode(mode, &place.project, dry_run, out)?;
@@ -192,7 +198,7 @@ fn scopes(named: Option<Scope>, place: &Place) -> Result<Vec<Scope>> {
         Some(scope) => vec![scope],
         None => Scope::ALL
             .into_iter()
-            .filter(|scope| may_be_wired(*scope, place))
+            .filter(|scope| uninstall::is_wired(place, &[*scope]))
             .collect(),
     };
     if scopes.is_empty() {
@@ -208,14 +214,6 @@ fn scopes(named: Option<Scope>, place: &Place) -> Result<Vec<Scope>> {
         );
     }
     Ok(scopes)
-}
-
-/// A file that cannot be read may hold entries of ours.
-fn may_be_wired(scope: Scope, place: &Place) -> bool {
-    let Ok(file) = place.settings(scope) else {
-        return false;
-    };
-    uninstall::commands(&file).map_or(true, |commands| !commands.is_empty())
 }
 
 /// A line to paste where the commands would not be found.

@@ -109,7 +109,7 @@ mod tests {
         for variable in words.filter(|word| word.starts_with(char::is_uppercase)) {
             assert!(page.contains(variable), "{variable}");
         }
-        for file in [crate::store::WIRED, "runs.json", "changes.jsonl"] {
+        for file in [crate::project::state::FILE, "runs.json", "changes.jsonl"] {
             assert!(page.contains(file), "{file}");
         }
     }

@@ -7,12 +7,10 @@ use super::global::{SwitchedOff, say_switched_off};
 use super::output::{Page, Show, writeln};
 use super::repositories::{OtherRepository, say_repositories, set_apart};
 use super::{Answer, CliContext, denies};
-use crate::base::disk::bounded_read::read_text;
 use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::read::{self, Reach};
 use crate::project::sites;
-use crate::store::UNFENCED;
 use crate::systems::own;
 use crate::systems::workflow::{GateStatus, Workflow};
 
@@ -66,8 +64,7 @@ struct Strict {
 
 impl Strict {
     fn of(context: &CliContext<'_>) -> Option<Self> {
-        let note = context.project.logs().own_folder().join(UNFENCED);
-        let why = read_text(&note).ok().flatten();
+        let why = context.project.state().unfenced;
         context.rules.settings.strict.then_some(Self {
             in_force: why.is_none(),
             why,

@@ -18,6 +18,7 @@ pub(crate) use self::owed::{handed_back, objection_to_end};
 pub(crate) use self::runs::{agent_wrote, test_launched};
 use crate::base::actor::{Actor, AgentName};
 use crate::base::path;
+use crate::base::warn;
 use crate::host::agent_result::{self, AgentResult, ReportedBy};
 use crate::host::event::Event;
 use crate::host::reply::Reply;
@@ -27,6 +28,7 @@ use crate::lifecycle::gates::{self, GateScope, Plan};
 use crate::log::append::LogFile;
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
+use crate::project::memory::RUNS;
 use crate::recorder::calls::Caller;
 use crate::recorder::index::Index;
 use crate::recorder::mediate::Recorder;
@@ -91,7 +93,7 @@ pub(crate) fn agents_failed(context: &Context<'_>, event: &Event<'_>) {
     if news.is_empty() {
         return;
     }
-    let runs = Runs::peek(context.own_folder());
+    let runs = Runs::read(&context.project);
     for failure in news {
         let run = runs.get(event.session(), &failure.task);
         let Some(agent_type) = run.agent_type else {
@@ -158,7 +160,7 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         }
         // The gates are not in that folder. At worst the run's second event moves them again.
         _ => {
-            context.warn_about("runs.json", Err(error));
+            context.warn_about(RUNS, Err(error));
             end(None)
         }
     })
@@ -208,7 +210,7 @@ fn end_run(
     plan: &Plan<'_>,
     locked: Option<&Locked<'_>>,
 ) -> Reply {
-    let mut runs = locked.map(Runs::read).unwrap_or_default();
+    let mut runs = locked.map_or_else(Runs::default, |_| Runs::read(&context.project));
     let id = ending.agent_id.as_deref().unwrap_or_default();
     let run = runs.get(event.session(), id);
     // The end before a second one was blocked, by whatever hook, and did not count.
@@ -237,7 +239,7 @@ fn end_run(
             run.tests.clear();
         });
         // The gate has moved; at worst the run's second event is applied as well.
-        context.warn_about("runs.json", runs.write(locked));
+        context.warn_about(RUNS, runs.write(&context.project, locked));
     }
     append_gates(context, locked, records);
     if context.rules.settings.completion != Strictness::Off {
@@ -349,5 +351,5 @@ fn append(
     };
     let max_bytes = context.rules.settings.log_max_bytes;
     let written = log.append_locked(locked, &record.to_line(), max_bytes, record.ts());
-    context.warn_about(log.name, written);
+    warn::unwritten(&log.path(), written);
 }

@@ -3,12 +3,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::base::actor::{Actor, AgentName};
 use crate::base::clock;
 use crate::base::disk::cache::DirCache;
 use crate::base::path;
 use crate::base::target::Target;
+use crate::base::warn;
 use crate::guard::claims::Claim;
 use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
@@ -370,8 +372,8 @@ fn say(context: &Context<'_>, kind: Kind, found: &[Finding]) -> Reply {
     };
     for folder in found.iter().filter_map(Finding::folder) {
         let folder = path::absolute(&context.project.main.dir, folder, None);
-        let noted = Archive::note_reported(folder.as_ref());
-        context.warn_about(".reported", noted);
+        let folder = Path::new(&folder);
+        warn::unwritten(folder, Archive::note_reported(folder));
     }
     Reply::Found {
         event: kind,

@@ -14,7 +14,6 @@ use crate::log::record::{Record, What};
 use crate::project::context::Context;
 use crate::project::roots::read_client_text;
 use crate::recorder::changes;
-use crate::store;
 use crate::systems::own;
 
 /// What the settings files on the disk make of the hook.
@@ -53,14 +52,12 @@ pub(crate) fn config_changed(context: &Context<'_>, event: &Event<'_>) -> Reply 
 }
 
 /// Whether the settings ran the hook when a session began, or `install` put it there. The mark
-/// in the memory outlasts a clean-up of the project, and an `uninstall` by a call. Where both
-/// marks are gone, the contents that the recorder has kept of the settings still say it.
+/// in the memory outlasts a clean-up of the project, and an `uninstall` by a call. Where both are
+/// gone, the contents that the recorder has kept of the settings still say it.
 pub(crate) fn was_wired(context: &Context<'_>) -> bool {
-    let logs = context.logs();
     let memory = context.project.memory();
-    let mut folders = [logs.own_folder(), memory].into_iter();
     let mut settings = context.project.client_settings().into_iter();
-    folders.any(|folder| folder.join(store::WIRED).exists())
+    context.project.was_wired()
         || settings.any(|file| {
             let contents = changes::last_contents(memory, &file);
             contents.iter().any(|text| runs_the_hook(text))

@@ -3,13 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::text;
+use crate::formats::json::line;
+use crate::project::memory::RUNS;
+use crate::project::roots::Project;
 use crate::store::lock::Locked;
-use crate::store::{read_own, write_own};
+use crate::store::read_value;
+use crate::store::replace::replace_private;
 
 /// Counted runs kept; a session has far fewer agents.
 const MAX_RUNS: usize = 500;
@@ -17,10 +20,8 @@ const MAX_RUNS: usize = 500;
 /// As much of a task is kept, in characters, to look the names of directories up in.
 const MAX_TASK: usize = 4_000;
 
-const FILE: &str = "runs.json";
-
-/// The file `runs.json` in the program's own folder. It is read and written
-/// under that folder's lock.
+/// The file `runs.json`. It is changed under the lock of the program's own folder, whose gate log
+/// is appended to at the same time.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Runs {
     /// Of each agent, the newest last.
@@ -112,13 +113,8 @@ impl Run {
 
 impl Runs {
     /// A file that cannot be read counts as empty: at worst a run counts twice.
-    pub fn read(locked: &Locked<'_>) -> Self {
-        Self::peek(locked.dir())
-    }
-
-    /// The same without the lock, for what need not be the newest.
-    pub fn peek(own_folder: &Path) -> Self {
-        read_own(own_folder, FILE).unwrap_or_default()
+    pub fn read(project: &Project) -> Self {
+        read_value(project.runs_folder(), RUNS).unwrap_or_default()
     }
 
     /// What is known of an agent; of one that is not known, nothing.
@@ -176,8 +172,9 @@ impl Runs {
 
     /// # Errors
     /// The file cannot be replaced.
-    pub fn write(&self, locked: &Locked<'_>) -> io::Result<()> {
-        write_own(locked, FILE, self)
+    pub fn write(&self, project: &Project, _: &Locked<'_>) -> io::Result<()> {
+        let file = project.runs_folder().join(RUNS);
+        replace_private(&file, line(self).as_bytes())
     }
 }
 

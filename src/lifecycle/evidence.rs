@@ -256,7 +256,7 @@ impl<'c> Evidence<'c> {
 
     /// The same at the end of an agent.
     pub fn for_agent(context: &'c Context<'_>, session: &str, name: &str, id: &str) -> Self {
-        let run = Runs::peek(context.own_folder()).get(session, id);
+        let run = Runs::read(&context.project).get(session, id);
         Self {
             agent: Some(AgentName::parse(name)),
             agent_type: name.to_owned(),

@@ -16,12 +16,10 @@ use crate::contract::glob::Pattern;
 use crate::project::registry::Registry;
 use crate::project::roots::{Project, Root};
 use crate::project::sites;
-use crate::store::lock::{IN_HOOK, with_lock};
-use crate::store::replace::{make_dir, make_private_dir};
-use crate::store::{changed, read_own, write_own};
+use crate::store::changed;
 
 /// In the memory: when a test last passed, and the code that was written since.
-const FILE: &str = "tested.json";
+pub(super) const FILE: &str = "tested.json";
 
 /// So many tracked files are asked; with more it is not known what has changed.
 const MAX_TRACKED: usize = 20_000;
@@ -56,7 +54,7 @@ struct Written {
 /// # Errors
 /// The memory cannot be written.
 pub fn note_tested(project: &Project, at: &str) -> io::Result<()> {
-    note(project, |marks| marks.tested = Some(at.to_owned()))
+    project.change(FILE, |marks: &mut Marks| marks.tested = Some(at.to_owned()))
 }
 
 /// Notes that a file tool wrote a file; once for each test that passed.
@@ -67,10 +65,7 @@ pub fn note_written(project: &Project, file: &str, now: DateTime<Utc>) -> io::Re
     let is_code = project
         .locate(file)
         .is_some_and(|(_, below)| is_tested(below));
-    let Some(marks) = is_code
-        .then(|| read_own::<Marks>(project.memory(), FILE))
-        .flatten()
-    else {
+    let Some(marks) = is_code.then(|| project.recall::<Marks>(FILE)).flatten() else {
         return Ok(());
     };
     let is_known = marks
@@ -80,17 +75,8 @@ pub fn note_written(project: &Project, file: &str, now: DateTime<Utc>) -> io::Re
         return Ok(());
     }
     let (path, at) = (file.to_owned(), clock::millis(now));
-    note(project, |marks| marks.written = Some(Written { path, at }))
-}
-
-fn note(project: &Project, change: impl FnOnce(&mut Marks)) -> io::Result<()> {
-    let memory = project.memory();
-    memory.parent().map_or(Ok(()), make_dir)?;
-    make_private_dir(memory)?;
-    with_lock(memory, IN_HOOK, |locked| {
-        let mut marks: Marks = read_own(memory, FILE).unwrap_or_default();
-        change(&mut marks);
-        write_own(locked, FILE, &marks)
+    project.change(FILE, |marks: &mut Marks| {
+        marks.written = Some(Written { path, at });
     })
 }
 
@@ -107,7 +93,7 @@ pub fn since(project: &Project, registry: &Registry<'_>, root: &Root, end: DateT
                 .iter()
                 .any(|site| path::relative(below, site).is_some())
     };
-    let marks: Marks = read_own(project.memory(), FILE).unwrap_or_default();
+    let marks: Marks = project.recall(FILE).unwrap_or_default();
     if let Some(written) = marks.written
         && clock::parse(&written.at) > Some(end)
         && let Some(below) = root.relative(&written.path)

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::base::path;
 use crate::base::target::Act;
+use crate::base::warn;
 use crate::contract::denial::DenyCode;
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
@@ -56,7 +57,7 @@ fn note_written(context: &Context<'_>, event: &Event<'_>) {
     let home = context.env.home.as_deref();
     let file = path::absolute(&context.cwd, file.trim_start(), home);
     let noted = freshness::note_written(&context.project, &file, context.now.get());
-    context.warn_about("tested.json", noted);
+    context.warn_about(freshness::FILE, noted);
 }
 
 /// Closes the open denials of the same agent in the sites where it has now
@@ -95,7 +96,7 @@ fn recover(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) {
             }
             _ => Err(error),
         });
-        context.warn_about(log.name, closed);
+        warn::unwritten(&log.path(), closed);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::base::disk::bounded_read::read_text;
 use crate::base::text;
 use crate::contract::edition::{EnabledDevt, InForce};
 use crate::host::event::{Event, Kind};
@@ -16,10 +15,7 @@ use crate::log::record::{Record, What};
 use crate::project::context::Context;
 use crate::project::plugins::{self, EnabledPlugins};
 use crate::project::roots::read_client_text;
-use crate::recorder::calls::Caller;
-use crate::recorder::mediate::Recorder;
-use crate::store::lock::IN_HOOK;
-use crate::store::{Above, UNPROVED, WIRED, note_wired, replace};
+use crate::project::state::ClaudeDir;
 use crate::systems::devt;
 use crate::systems::workflow::{UnreadableState, Workflow};
 
@@ -30,7 +26,7 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
     // A contract makes the project one that is ours to guard.
     if is_concerned || !plugins.contracts.is_empty() {
         let kept = plugins.keep(&context.project);
-        context.warn_about("plugins.json", kept);
+        context.warn_about(plugins::FILE, kept);
     }
     if is_concerned {
         heartbeat(context, event, plugins.devt.as_ref());
@@ -90,18 +86,21 @@ fn heartbeat(context: &Context<'_>, event: &Event<'_>, devt: Option<&EnabledDevt
     record.client.clone_from(&context.env.client);
     context.append(&context.logs().events(), &record);
     if record.client.is_none() {
-        let note = context.own_folder().join(UNPROVED);
-        let noted = replace::replace_unflushed(&note, event.session().as_bytes());
-        context.warn_about(UNPROVED, noted);
+        let session = event.session().to_owned();
+        let noted = context
+            .project
+            .change_state(|state| state.unproved = Some(session));
+        context.warn_about_state(noted);
     }
 }
 
 /// A tool call proves what the start of its session left open: that this host's calls are
 /// judged.
 pub(crate) fn prove(context: &Context<'_>, event: &Event<'_>) {
-    let note = context.own_folder().join(UNPROVED);
-    if read_text(&note).is_ok_and(|session| session.as_deref() == Some(event.session())) {
-        context.warn_about(UNPROVED, replace::remove(&note));
+    let unproved = context.project.state().unproved;
+    if unproved.is_some_and(|session| session == event.session()) {
+        let noted = context.project.change_state(|state| state.unproved = None);
+        context.warn_about_state(noted);
     }
 }
 
@@ -120,19 +119,12 @@ fn plugins(context: &Context<'_>) -> EnabledPlugins {
 fn note_wiring(context: &Context<'_>) {
     let settings = context.project.session_settings();
     let mut texts = settings.filter_map(|path| read_client_text(&path).ok().flatten());
+    let project = &context.project;
+    let mut noted = project.take_over_notes();
     if texts.any(|text| Wiring::read(&text).is_ok_and(|wiring| wiring.is_ours())) {
-        if !context.own_folder().join(WIRED).exists() {
-            let by = Caller::ourselves("session");
-            let noted = Recorder::of(context).own_writes(&by, IN_HOOK, &mut || {
-                note_wired(context.own_folder(), Above::WasThere)
-            });
-            context.warn_about(WIRED, noted);
-        }
-        let mark = context.project.memory().join(WIRED);
-        if context.project.memory().is_dir() && !mark.exists() {
-            context.warn_about(WIRED, replace::replace_private(&mark, b""));
-        }
+        noted = noted.and_then(|()| project.note_wired(ClaudeDir::WasThere));
     }
+    context.warn_about_state(noted);
 }
 
 /// The most characters that a new session is shown.

@@ -30,7 +30,7 @@ pub fn review(project: &Project, env: &Env) -> Vec<String> {
 /// Remembers what is in force where nothing was remembered yet: from the first call on.
 pub(crate) fn begin(context: &Context<'_>) {
     let kept = accepted::begin(&context.project, context.env);
-    context.warn_about("settings.json", kept);
+    context.warn_about(accepted::FILE, kept);
 }
 
 /// Says to the user, once, what is held; where the reply has no room for it, the next one has.
@@ -50,7 +50,7 @@ pub(crate) fn tell(context: &Context<'_>, held: &[String], reply: Reply) -> Repl
     match reply.with_notice(&text) {
         None => reply,
         Some(reply) => {
-            context.warn_about("settings.json", accepted::note_told(&context.project));
+            context.warn_about(accepted::FILE, accepted::note_told(&context.project));
             reply
         }
     }

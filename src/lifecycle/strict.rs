@@ -18,7 +18,7 @@ use crate::host::reply::Reply;
 use crate::lifecycle::evidence::output;
 use crate::project::context::Context;
 use crate::shell::Scene;
-use crate::store::{UNFENCED, append, fence, replace};
+use crate::store::{append, fence};
 
 /// Puts the shells of a session behind the fence, where the settings say so; what keeps them out
 /// the user is shown. The last that the hook does: the process is in a namespace of its own then.
@@ -26,19 +26,16 @@ pub(crate) fn begin(context: &Context<'_>, reply: Reply) -> Reply {
     if !context.rules.settings.strict {
         return reply;
     }
-    let note = context.logs().own_folder().join(UNFENCED);
-    match fence_shells(context) {
-        Ok(()) => {
-            if note.exists() {
-                context.warn_about(UNFENCED, replace::remove(&note));
-            }
-            reply
-        }
-        Err(why) => {
-            if context.logs().own_folder().is_dir() {
-                let noted = replace::replace_unflushed(&note, why.as_bytes());
-                context.warn_about(UNFENCED, noted);
-            }
+    let why = fence_shells(context).err();
+    if context.own_folder().is_dir() && context.project.state().unfenced != why {
+        let noted = context
+            .project
+            .change_state(|state| state.unfenced.clone_from(&why));
+        context.warn_about_state(noted);
+    }
+    match why {
+        None => reply,
+        Some(why) => {
             let text = format!(
                 "statewarden: `strict` is not in force, commands run as without it: {why}. \
                  `statewarden doctor` says what is missing."

@@ -13,7 +13,7 @@ use crate::project::roots::Project;
 use crate::store::replace::replace_private;
 
 /// The file in the memory.
-const FILE: &str = "settings.json";
+pub const FILE: &str = "settings.json";
 
 /// The settings files that were looked at, by their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

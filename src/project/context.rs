@@ -11,6 +11,7 @@ use crate::log::record::LogLine;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::project::sites::{self, Site};
+use crate::project::state;
 use crate::settings::merge::Resolved;
 use crate::store::lock::IN_HOOK;
 use crate::store::make_own_folder;
@@ -43,12 +44,7 @@ impl<'w> Context<'w> {
             Ok(())
         };
         let appended = ready.and_then(|()| log.append(&line, max_bytes, record.ts(), IN_HOOK));
-        if let Err(error) = appended {
-            warn::warn(&format!(
-                "could not write `{}`: {error}",
-                log.path().display()
-            ));
-        }
+        warn::unwritten(&log.path(), appended);
     }
 
     /// Whether the project has a site, or our folder or memory already: what is none of
@@ -66,10 +62,13 @@ impl<'w> Context<'w> {
         )
     }
 
-    pub fn warn_about(&self, what: &str, result: io::Result<()>) {
-        if let Err(error) = result {
-            let path = self.own_folder().join(what);
-            warn::warn(&format!("could not write `{}`: {error}", path.display()));
-        }
+    /// Says that what was noted for later events could not be written.
+    pub fn warn_about_state(&self, result: io::Result<()>) {
+        warn::unwritten(&self.own_folder().join(state::FILE), result);
+    }
+
+    /// Says of a file of the memory that it could not be written.
+    pub fn warn_about(&self, file: &str, result: io::Result<()>) {
+        warn::unwritten(&self.project.memory().join(file), result);
     }
 }

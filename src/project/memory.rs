@@ -12,15 +12,18 @@ use sha1::{Digest as _, Sha1};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::path;
 use crate::base::warn;
-use crate::formats::json::line;
 use crate::project::roots::Project;
 use crate::settings::load::OWN_FOLDER;
-use crate::store::read_own;
 use crate::store::relocate::{is_writable, relocate};
-use crate::store::replace::{make_dir, make_private_dir, replace_private};
+use crate::store::rename::move_to_free;
+use crate::store::replace::{make_dir, make_private_dir};
+use crate::store::{change_value, read_value};
 
 /// The recorder's folder of earlier versions, in the program's own.
 const EARLIER: &str = "recorder";
+
+/// The file of the runs of agents.
+pub const RUNS: &str = "runs.json";
 
 impl Project {
     /// The folder of the memory: index, contents, running calls, change log, and what else has
@@ -48,26 +51,46 @@ impl Project {
         })
     }
 
-    /// A value that is kept there; `None` where it is not there or cannot be read.
-    pub fn recall<T: DeserializeOwned>(&self, file: &str) -> Option<T> {
-        read_own(self.memory(), file)
+    /// The same folder, made where it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make_memory(&self) -> io::Result<&Path> {
+        let memory = self.memory();
+        if !memory.is_dir() {
+            memory.parent().map_or(Ok(()), make_dir)?;
+            make_private_dir(memory)?;
+            // No call has run code yet that could have written it.
+            let _ = move_to_free(&self.own_folder().join(RUNS), &memory.join(RUNS));
+        }
+        Ok(memory)
     }
 
-    /// Keeps a value there, where another is kept.
+    /// Where the runs of agents are kept: in the memory once there is one, since calls run code
+    /// from then on.
+    pub fn runs_folder(&self) -> &Path {
+        let memory = self.memory();
+        if memory.is_dir() {
+            memory
+        } else {
+            self.own_folder()
+        }
+    }
+
+    /// A value that is kept there; `None` where it is not there or cannot be read.
+    pub fn recall<T: DeserializeOwned>(&self, file: &str) -> Option<T> {
+        read_value(self.memory(), file)
+    }
+
+    /// Changes a value that is kept there, under the memory's lock.
     ///
     /// # Errors
     /// The memory cannot be written.
-    pub fn keep<T>(&self, file: &str, value: &T) -> io::Result<()>
+    pub fn change<T>(&self, file: &str, change: impl FnOnce(&mut T)) -> io::Result<()>
     where
-        T: Default + PartialEq + Serialize + DeserializeOwned,
+        T: Clone + Default + PartialEq + Serialize + DeserializeOwned,
     {
-        if self.recall::<T>(file).unwrap_or_default() == *value {
-            return Ok(());
-        }
-        let memory = self.memory();
-        memory.parent().map_or(Ok(()), make_dir)?;
-        make_private_dir(memory)?;
-        replace_private(&memory.join(file), line(value).as_bytes())
+        change_value(self.make_memory()?, file, change)
     }
 
     /// The places where the memory can be, the right one first.

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::contract::edition::EnabledDevt;
+use crate::formats::json::line;
 use crate::host::settings_json::flag;
 use crate::project::roots::{Project, read_client_text};
+use crate::store::replace::replace_private;
 
 /// A plugin that is installed and enabled.
 pub struct Plugin {
@@ -82,7 +84,7 @@ pub struct EnabledPlugins {
 }
 
 /// The file in the memory that holds it.
-const PLUGINS: &str = "plugins.json";
+pub const FILE: &str = "plugins.json";
 
 /// The contract at the root of a plugin.
 pub(super) const CONTRACT: &str = "statewarden.yaml";
@@ -119,7 +121,7 @@ pub fn find(
 
 impl EnabledPlugins {
     fn kept(project: &Project) -> Self {
-        project.recall(PLUGINS).unwrap_or_default()
+        project.recall(FILE).unwrap_or_default()
     }
 
     /// Keeps it for the hook, which has no time to search.
@@ -127,6 +129,9 @@ impl EnabledPlugins {
     /// # Errors
     /// The memory cannot be written.
     pub fn keep(&self, project: &Project) -> io::Result<()> {
-        project.keep(PLUGINS, self)
+        if Self::kept(project) == *self {
+            return Ok(());
+        }
+        replace_private(&project.make_memory()?.join(FILE), line(self).as_bytes())
     }
 }

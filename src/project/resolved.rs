@@ -10,7 +10,7 @@ use crate::project::accepted::Accepted;
 use crate::project::roots::Project;
 use crate::project::stamps::{Stamp, Stamps};
 use crate::settings::merge::{Layer, Resolved};
-use crate::store::replace::{make_dir, make_private_dir, remove, replace_private};
+use crate::store::replace::{remove, replace_private};
 
 /// The file in the memory: a line with the stamps of the settings files, one with what they said,
 /// and one with the rules of each system that they declare.
@@ -78,10 +78,9 @@ impl Project {
     /// Where that fails, the files are read again.
     fn keep_settings(&self, stamps: &Stamps, resolved: &Resolved) {
         let text = key(stamps) + &written(resolved);
-        let memory = self.memory();
-        let _ = make_dir(memory.parent().unwrap_or(memory))
-            .and_then(|()| make_private_dir(memory))
-            .and_then(|()| replace_private(&memory.join(FILE), text.as_bytes()));
+        let _ = self
+            .make_memory()
+            .and_then(|memory| replace_private(&memory.join(FILE), text.as_bytes()));
     }
 
     /// What is held must not be taken for what was kept.

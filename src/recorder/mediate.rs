@@ -25,7 +25,6 @@ use crate::recorder::places::{self, Around};
 use crate::recorder::records;
 use crate::settings::model::{Recording, Settings};
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
-use crate::store::replace;
 
 /// How long contents are kept that only the log of changes refers to.
 const KEPT: TimeDelta = TimeDelta::days(30);
@@ -385,20 +384,14 @@ impl<'w> Recorder<'w> {
 
     /// Makes the memory's folder, so that the next look is the first.
     pub fn set_up(&self) {
-        warn_on_error("could not make the recorder's memory", &self.make_dir());
-    }
-
-    fn make_dir(&self) -> io::Result<PathBuf> {
-        let dir = self.dir();
-        if !dir.is_dir() {
-            replace::make_dir(dir.parent().unwrap_or(&dir))?;
-            replace::make_private_dir(&dir)?;
-        }
-        Ok(dir)
+        warn_on_error(
+            "could not make the recorder's memory",
+            &self.project.make_memory(),
+        );
     }
 
     pub(super) fn locked<T>(&self, f: impl FnOnce(&Locked<'_>) -> io::Result<T>) -> io::Result<T> {
-        with_lock(&self.make_dir()?, IN_HOOK, f)
+        with_lock(self.project.make_memory()?, IN_HOOK, f)
     }
 
     /// The time of the event.

@@ -13,7 +13,6 @@ use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::project::sites::{self, Site};
 use crate::recorder::index::Index;
-use crate::store::WIRED;
 use crate::store::replace::is_temp_name;
 use crate::systems::{devt, own, system};
 
@@ -120,8 +119,8 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The settings and logs of this program with the mark that its hooks were there, and the project's
-/// settings of Claude Code, with the directory that holds them: it may be renamed and linked back.
+/// The settings, logs and gates of this program, and the project's settings of Claude Code, with
+/// the directory that holds them: it may be renamed and linked back.
 pub fn own_files(project: &Project, env: &Env) -> Vec<PathBuf> {
     let settings = project
         .settings_files(env)
@@ -134,11 +133,9 @@ pub fn own_files(project: &Project, env: &Env) -> Vec<PathBuf> {
         .filter(|entry| !is_temp_name(&entry.name.to_string_lossy()))
         .map(|entry| gates.join(entry.name));
     let held_by = project.own_folder().parent().map(Path::to_owned);
-    let mark = project.own_folder().join(WIRED);
     settings
         .map(PathBuf::from)
         .chain(held_by)
-        .chain([mark])
         .chain(logs)
         .chain(gates.collect::<Vec<_>>())
         .collect()

@@ -37,7 +37,11 @@ fn a_project_that_is_none_of_our_business_stays_untouched() {
     assert_eq!(sandbox.names(".claude"), ["settings.json"]);
     std::fs::create_dir_all(sandbox.path(".devt/state")).unwrap();
     sandbox.hook(&start).is_silent();
-    assert!(sandbox.exists(".claude/statewarden/wired"));
+    assert!(
+        sandbox
+            .read(".claude/statewarden/state.json")
+            .contains("\"wired\":\"was-there\"")
+    );
 }
 
 #[test]

@@ -175,7 +175,7 @@ const SICKNESSES: &[Sickness] = &[
     ),
     Sickness(
         "another host was seen",
-        "mkdir -p .claude/statewarden; printf Codex > .claude/statewarden/other-host",
+        "echo '{\"session_id\":\"s\",\"cwd\":\"'$PWD'\",\"hook_event_name\":\"SessionStart\",\"turn_id\":\"1\"}' | $P hook",
         &["warning other-host Codex ran statewarden here"],
     ),
     Sickness(

@@ -394,7 +394,8 @@ fn other_hosts_unknown_events_and_tools_get_no_opinion() {
             keys.split(' ').for_each(|key| foreign[key] = "1".into());
             sandbox.hook(&foreign).is_silent();
         }
-        assert_eq!(sandbox.read(".claude/statewarden/other-host"), host);
+        let state = sandbox.read(".claude/statewarden/state.json");
+        assert_has(&state, &format!("\"name\":\"{host}\""));
         assert!(!sandbox.exists(EVENTS), "life where nothing is guarded");
     }
     assert_has(

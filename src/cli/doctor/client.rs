@@ -7,25 +7,32 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use super::{Finding, Level, Subject, disk};
-use crate::base::disk::bounded_read::{self, read_text};
+use crate::base::clock;
+use crate::base::disk::bounded_read;
 use crate::base::disk::list;
 use crate::cli::install::{Place, Scope};
 use crate::cli::output::LocalTime;
 use crate::host::client_files::MANAGED_DIR;
 use crate::host::settings_json::{self, Wiring};
 use crate::project::roots::read_client_text;
-use crate::store::{OTHER_HOST, UNPROVED, modified};
+use crate::project::state::OtherHost;
+use crate::store::modified;
 
 pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let (own, logs) = (&subject.logs, disk::logs(subject));
     let beat = last_heartbeat(&own.events().path());
     let client = beat.as_ref().and_then(|beat| beat["client"].as_str());
     let mut findings = check_client_settings(subject.place);
-    let unproved = read_text(&own.own_folder().join(UNPROVED)).ok().flatten();
-    findings.push(check_heartbeat(beat.as_ref(), unproved.as_deref()));
+    let state = &subject.state;
+    findings.push(check_heartbeat(beat.as_ref(), state.unproved.as_deref()));
     findings.extend(client.and_then(check_version));
     findings.extend(check_unseen_run(subject, &logs));
-    findings.extend(check_other_host(&own.own_folder().join(OTHER_HOST)));
+    findings.extend(
+        state
+            .other_host
+            .as_ref()
+            .and_then(|host| check_other_host(host, subject.now)),
+    );
     findings
 }
 
@@ -80,15 +87,16 @@ fn managed_files(first: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// After this long without it, another host is forgotten.
+const WEEK: TimeDelta = TimeDelta::days(7);
+
 /// A host that runs the hook, and of which nothing is judged.
-fn check_other_host(note: &Path) -> Option<Finding> {
-    let host = read_text(note).ok()??;
-    let seen = modified(&fs::metadata(note).ok()?).format("%Y-%m-%d");
-    let what = format!("{host} ran statewarden here on {seen}; it guards Claude Code alone");
-    let fix = format!(
-        "work on state files in Claude Code, then remove `{}`",
-        note.display()
-    );
+fn check_other_host(host: &OtherHost, now: DateTime<Utc>) -> Option<Finding> {
+    let seen = clock::parse(&host.seen).filter(|seen| now - *seen < WEEK)?;
+    let (name, day) = (&host.name, seen.format("%Y-%m-%d"));
+    let what = format!("{name} ran statewarden here on {day}; it guards Claude Code alone");
+    let fix =
+        "work on state files in Claude Code; a week after the last run this is not said again";
     Some(Finding::warning("other-host", what, fix))
 }
 

@@ -11,8 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(unix)]
 use serde_json::json;
 
+use chrono::TimeDelta;
+
 use super::*;
-use crate::cli::install::tests::{Temp, in_scope};
+use crate::cli::install::tests::{Temp, in_scope, project};
 #[cfg(unix)]
 use crate::cli::install::{self, Scope};
 use crate::recorder::health::Health;
@@ -35,6 +37,7 @@ fn findings_by(place: &Place, temp: &Temp, may_run: MayRun) -> Vec<Finding> {
         unreadable: &[],
         guarded: Guarded::Off,
         logs: Logs::of(&place.project, None),
+        state: project(place).state(),
         recorder: Health::default(),
         may_run,
         strict: None,
@@ -334,11 +337,13 @@ fn logs_locks_and_leftovers_are_examined() {
         check(&temp, &[&expected[..], &[("log", Level::Error)]].concat());
         fs::remove_file(&denials).unwrap();
     }
-    temp.write("project/.claude/statewarden/other-host", "Codex");
-    check(
-        &temp,
-        &[&expected[..], &[("other-host", Level::Warning)]].concat(),
-    );
+    let project = project(&temp.place());
+    let other_host = [&expected[..], &[("other-host", Level::Warning)]].concat();
+    for (days, expected) in [(8, &expected[..]), (1, &other_host)] {
+        let seen = Utc::now() - TimeDelta::days(days);
+        project.note_other_host("Codex", seen).unwrap();
+        check(&temp, expected);
+    }
     let client = beat.replace('}', ",\"client\":\"2.1.331\"}");
     for (record, unproved, end) in [
         (
@@ -350,7 +355,8 @@ fn logs_locks_and_leftovers_are_examined() {
         (client.as_str(), "s", ", Claude Code 2.1.331"),
     ] {
         temp.write(log, &format!("{record}\n"));
-        temp.write("project/.claude/statewarden/unproved", unproved);
+        let note = |state: &mut ProjectState| state.unproved = Some(unproved.to_owned());
+        project.change_state(note).unwrap();
         let is_beat = |finding: &Finding| finding.id == "heartbeat";
         let heartbeat = findings(&temp).into_iter().find(is_beat).unwrap();
         let what = "last session start: 2026-01-02 03:04 (0.1.0)";

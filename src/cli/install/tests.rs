@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::uninstall::commands;
 use super::*;
+use crate::base::path;
 use crate::host::settings_json::Wiring;
 
 /// A directory that goes with the test.
@@ -84,7 +85,13 @@ pub(crate) fn wire(common: &Args, place: &Place, out: &mut dyn Write) -> Result<
         common: *common,
         mode: None,
     };
-    install(&args, place, out)
+    install(&args, place, &project(place), out)
+}
+
+/// The project of a place.
+pub(crate) fn project(place: &Place) -> Project {
+    let project = path::from_os(&place.project);
+    Project::discover(Some(&project), &Env::default(), &project)
 }
 
 pub(crate) fn run(verb: Verb, scope: Scope, temp: &Temp) -> String {
@@ -96,7 +103,7 @@ pub(crate) fn unwire(common: &Args, place: &Place, out: &mut dyn Write) -> Resul
         common: *common,
         own: false,
     };
-    uninstall(&args, place, out)
+    uninstall(&args, place, &project(place), out)
 }
 
 /// Installs, or uninstalls with `--own`, with the program of that name.
@@ -113,7 +120,7 @@ fn unwire_own(common: &Args, place: &Place, out: &mut dyn Write) -> Result<()> {
         common: *common,
         own: true,
     };
-    uninstall(&args, place, out)
+    uninstall(&args, place, &project(place), out)
 }
 
 const A: &str = "a/statewarden";
@@ -321,7 +328,8 @@ fn a_dry_run_changes_nothing() {
         mode: Some(Trial::Warn),
     };
     let mut out = Vec::new();
-    install(&args, &temp.place(), &mut out).unwrap();
+    let place = temp.place();
+    install(&args, &place, &project(&place), &mut out).unwrap();
     let said = String::from_utf8(out).unwrap();
     assert_eq!(said.matches("would ").count(), 3, "{said}");
     assert_eq!(temp.tree(), before);

@@ -8,16 +8,50 @@ use anyhow::{Context as _, Result};
 
 use super::settings_file::SettingsFile;
 use super::{Args, Place, Removal, Scope, personal, program};
+use crate::cli::origin::Origin;
+use crate::cli::{Answer, CliContext};
 use crate::host::settings_json::{self, EntryFilter, Wiring};
+use crate::project::roots::Project;
 use crate::project::roots::read_client_text;
-use crate::store::{self, Above, replace};
+use crate::project::state::ClaudeDir;
+use crate::store::replace;
+
+/// Uninstalls, and names what stays.
+pub(in crate::cli) fn run(
+    args: &Removal,
+    place: &Place,
+    context: &CliContext<'_>,
+) -> Result<Answer> {
+    let (project, out) = (&context.project, &mut *context.out.borrow_mut());
+    uninstall(args, place, project, out)?;
+    // A session that runs keeps its hooks, whatever one of its calls does.
+    if !args.common.dry_run
+        && !is_wired(place, &Scope::ALL)
+        && Origin::of(context).objection().is_none()
+    {
+        project.forget_wired()?;
+    }
+    if project.memory().is_dir() {
+        writeln!(
+            out,
+            "former contents of state files stay in `{}`; delete it if you do not need them",
+            project.memory().display()
+        )?;
+    }
+    Ok(Answer::Yes)
+}
 
 /// Takes the entries out of the settings file of the scope, or out of the project's. A file
 /// that is as `install` left it gets its old bytes back, or goes if there was none.
 ///
 /// # Errors
 /// A file cannot be read, edited, written or removed.
-pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn uninstall(
+    args: &Removal,
+    place: &Place,
+    project: &Project,
+    out: &mut dyn Write,
+) -> Result<()> {
     let Args { scope, dry_run } = args.common;
     let own_paths = program::paths(&place.program);
     let whose: Vec<EntryFilter<'_>> = if args.own {
@@ -49,7 +83,7 @@ pub fn uninstall(args: &Removal, place: &Place, out: &mut dyn Write) -> Result<(
     if scopes.contains(&Scope::User) {
         return Ok(());
     }
-    remove_folder(place, out)
+    remove_folder(place, project, out)
 }
 
 /// Whether there was something to take out.
@@ -123,24 +157,22 @@ fn name_others(whose: &[EntryFilter<'_>], place: &Place, out: &mut dyn Write) ->
 }
 
 /// Removes what `install` made beside the settings, unless it is in use.
-fn remove_folder(place: &Place, out: &mut dyn Write) -> Result<()> {
+fn remove_folder(place: &Place, project: &Project, out: &mut dyn Write) -> Result<()> {
     let Some(folder) = place.folder(Scope::Local) else {
         return Ok(());
     };
-    for scope in [Scope::Project, Scope::Local] {
-        if commands(&place.settings(scope)?).map_or(true, |found| !found.is_empty()) {
-            return Ok(());
-        }
+    if is_wired(place, &[Scope::Project, Scope::Local]) {
+        return Ok(());
     }
     personal::remove(&place.project)?;
-    let above = Above::noted(&folder);
-    replace::remove(&folder.join(store::WIRED))?;
+    let wired = project.state().wired;
+    project.forget_state()?;
     replace::drop_leftovers(&folder, "");
     let names = fs::read_dir(&folder).map(|list| list.flatten().map(|entry| entry.file_name()));
     match names.map(Iterator::collect::<Vec<_>>) {
         Ok(names) if names.iter().all(|name| name == ".gitignore") => {
             replace::remove(&folder.join(".gitignore"))?;
-            if replace::remove_if_empty(&folder) && above == Above::Made {
+            if replace::remove_if_empty(&folder) && wired == Some(ClaudeDir::Made) {
                 replace::remove_if_empty(&place.project.join(".claude"));
             }
             Ok(())
@@ -148,6 +180,14 @@ fn remove_folder(place: &Place, out: &mut dyn Write) -> Result<()> {
         Ok(_) => Ok(writeln!(out, "the logs stay in `{}`", folder.display())?),
         Err(_) => Ok(()),
     }
+}
+
+/// Whether one of the scopes runs the hook; a file that cannot be read may.
+pub(super) fn is_wired(place: &Place, scopes: &[Scope]) -> bool {
+    let mut files = scopes
+        .iter()
+        .filter_map(|scope| place.settings(*scope).ok());
+    files.any(|file| commands(&file).map_or(true, |found| !found.is_empty()))
 }
 
 /// The commands of our entries in a settings file.

@@ -11,7 +11,9 @@ use super::{Place, Scope};
 use crate::base::git::WorkTree;
 use crate::base::path;
 use crate::host::settings_json::{self, ENTRIES, Edited, Wiring};
-use crate::store::{self, Above, replace};
+use crate::project::roots::Project;
+use crate::project::state::ClaudeDir;
+use crate::store::replace;
 
 /// Puts the entries into the settings file of a scope.
 ///
@@ -22,17 +24,18 @@ pub(super) fn wire(
     dry_run: bool,
     program: &str,
     place: &Place,
+    project: &Project,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let folder = place.folder(scope);
-    let above = folder.as_deref().map_or(Above::WasThere, Above::now);
+    let dir = ClaudeDir::now(project);
     merge_into(&place.settings(scope)?, dry_run, program, out)?;
     warn_of_path(scope, program, place, out)?;
     if dry_run {
         return Ok(());
     }
-    if let Some(folder) = folder {
-        store::note_wired(&folder, above)
+    if let Some(folder) = place.folder(scope) {
+        project
+            .note_wired(dir)
             .with_context(|| format!("could not make `{}`", folder.display()))?;
     }
     Ok(note_in_receipt(scope, place, out)?)

@@ -13,6 +13,7 @@ use crate::lifecycle::counted_runs::Runs;
 use crate::lifecycle::evidence::Evidence;
 use crate::lifecycle::gates::{self, GateScope, Plan};
 use crate::project::context::Context;
+use crate::project::memory::RUNS;
 use crate::settings::model::Strictness;
 use crate::store::lock::with_lock;
 use crate::store::make_own_folder;
@@ -77,25 +78,25 @@ pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
     }
     let noted = make_own_folder(context.own_folder()).and_then(|()| {
         with_lock(context.own_folder(), TO_COUNT, |locked| {
-            let mut runs = Runs::read(locked);
+            let mut runs = Runs::read(&context.project);
             if runs.get(session, id).was_sent_back {
                 return Ok(Reply::Silent);
             }
             runs.note(session, id, |run| run.was_sent_back = true);
-            runs.write(locked)?;
+            runs.write(&context.project, locked)?;
             append_gates(context, Some(locked), records);
             Ok(Reply::Deny { reason })
         })
     });
     noted.unwrap_or_else(|error| {
-        context.warn_about("runs.json", Err(error));
+        context.warn_about(RUNS, Err(error));
         Reply::Silent
     })
 }
 
 /// Why an agent would be sent back that ends or hands its report back now. Nothing is noted.
 pub(crate) fn objection_to_end(context: &Context<'_>, event: &Event<'_>) -> Option<String> {
-    let run = Runs::peek(context.own_folder()).get(event.session(), event.agent_id());
+    let run = Runs::read(&context.project).get(event.session(), event.agent_id());
     let (agent_type, reply, again) = match AgentResult::of(event) {
         _ if run.was_sent_back => return None,
         Some(end) if end.reported_by == ReportedBy::Stop && !run.is_counted => {

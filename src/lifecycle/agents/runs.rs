@@ -13,6 +13,7 @@ use crate::lifecycle::counted_runs::{Began, Runs};
 use crate::lifecycle::evidence::{self, Evidence};
 use crate::lifecycle::gates::GateScope;
 use crate::project::context::Context;
+use crate::project::memory::RUNS;
 use crate::store::lock::with_lock;
 use crate::store::make_own_folder;
 use crate::systems::system::AgentEvent;
@@ -25,12 +26,12 @@ fn change(context: &Context<'_>, change: impl FnOnce(&mut Runs)) {
     let folder = context.own_folder().to_owned();
     let changed = make_own_folder(&folder).and_then(|()| {
         with_lock(&folder, TO_COUNT, |locked| -> io::Result<()> {
-            let mut runs = Runs::read(locked);
+            let mut runs = Runs::read(&context.project);
             change(&mut runs);
-            runs.write(locked)
+            runs.write(&context.project, locked)
         })
     });
-    context.warn_about("runs.json", changed);
+    context.warn_about(RUNS, changed);
 }
 
 /// Lets the end of a run count again, and its report be denied again, since its agent
@@ -83,7 +84,7 @@ pub(crate) fn agent_wrote(context: &Context<'_>, event: &Event<'_>, claims: &[Cl
     if id.is_empty() || paths.is_empty() {
         return;
     }
-    let run = Runs::peek(context.own_folder()).get(session, id);
+    let run = Runs::read(&context.project).get(session, id);
     let is_typed = event.tool().is_file_tool();
     let is_first = paths.iter().any(|path| !run.wrote.contains(path));
     if run.started.is_none() || !is_first && !is_typed {

@@ -21,9 +21,7 @@ use crate::project::context::Context;
 use crate::project::files::InDir;
 use crate::recorder::entry::BlobId;
 use crate::shell::test_line::{self, Intent, TestLine};
-use crate::store::lock::{IN_HOOK, with_lock};
-use crate::store::replace::{make_dir, make_private_dir};
-use crate::store::{modified, read_own, write_own};
+use crate::store::modified;
 use crate::systems::gate_record::GateRecord;
 use crate::systems::system::Files as _;
 use crate::systems::workflow::{Proof, TestResult};
@@ -31,6 +29,8 @@ use crate::systems::{agent_flow, declared};
 
 /// In the memory: the tests that run in the background, by the client's ids for them.
 const BACKGROUND: &str = "background-tests.json";
+
+type Background = BTreeMap<String, Ran>;
 
 /// So many of them are kept; a session has far fewer.
 const MAX_BACKGROUND: usize = 100;
@@ -144,8 +144,7 @@ pub fn background_ended(context: &Context<'_>, event: &Event<'_>) {
     if !prompt.contains("<task-notification>") {
         return;
     }
-    let mut known: BTreeMap<String, Ran> =
-        read_own(context.project.memory(), BACKGROUND).unwrap_or_default();
+    let mut known: Background = context.project.recall(BACKGROUND).unwrap_or_default();
     for news in prompt.split("<task-notification>").skip(1) {
         let task = tag(news, "task-id").unwrap_or_default();
         let Some(ran) = known
@@ -193,19 +192,16 @@ fn tag<'n>(news: &'n str, name: &str) -> Option<&'n str> {
 
 fn change_background(
     context: &Context<'_>,
-    change: impl FnOnce(&mut BTreeMap<String, Ran>),
+    change: impl FnOnce(&mut Background),
 ) -> std::io::Result<()> {
-    let memory = context.project.memory();
-    memory.parent().map_or(Ok(()), make_dir)?;
-    make_private_dir(memory)?;
-    with_lock(memory, IN_HOOK, |locked| {
-        let mut tests: BTreeMap<String, Ran> = read_own(memory, BACKGROUND).unwrap_or_default();
-        change(&mut tests);
-        while tests.len() > MAX_BACKGROUND {
-            tests.pop_first();
-        }
-        write_own(locked, BACKGROUND, &tests)
-    })
+    context
+        .project
+        .change(BACKGROUND, |tests: &mut Background| {
+            change(tests);
+            while tests.len() > MAX_BACKGROUND {
+                tests.pop_first();
+            }
+        })
 }
 
 /// The commands of a call as one line.
@@ -325,7 +321,7 @@ fn record(
         context.append(&context.logs().gates(), &stamped);
         if result == TestResult::Passed {
             let noted = freshness::note_tested(&context.project, &clock::millis(end.at));
-            context.warn_about("tested.json", noted);
+            context.warn_about(freshness::FILE, noted);
         }
     }
 }

@@ -245,7 +245,7 @@ pub fn outdated(project: &Project, tasks: &Path) -> Vec<Doubt> {
         let found = groups.into_iter().find(|group| group.number == number);
         Some(found.map(|group| group.boxes).unwrap_or_default())
     };
-    let runs = Runs::peek(project.own_folder());
+    let runs = Runs::read(project);
     let of_tasks = changed
         .get(&path::from_os(tasks))
         .map_or(&[][..], Vec::as_slice);

@@ -516,7 +516,7 @@ impl Files for GateScope<'_> {
     }
 
     fn running_agents(&self) -> Vec<AgentName> {
-        let runs = Runs::peek(self.project.own_folder());
+        let runs = Runs::read(self.project);
         runs.running().map(AgentName::parse).collect()
     }
 

@@ -63,14 +63,16 @@ fn status_says_that_strict_mode_is_on() {
     );
     let document = sandbox.run("status --json").json();
     assert_eq!(document["strict"], json!({ "in_force": true }));
-    sandbox.write(".claude/statewarden/unfenced", "a user namespace: EPERM");
+    let unfenced = r#"{"unfenced": "a user namespace: EPERM"}"#;
+    sandbox.write(".claude/statewarden/state.json", unfenced);
     let document = sandbox.run("status --json").json();
     assert_eq!(
         document["strict"],
         json!({ "in_force": false, "why": "a user namespace: EPERM" })
     );
     strict.start().is_silent();
-    assert!(!sandbox.exists(".claude/statewarden/unfenced"));
+    let document = sandbox.run("status --json").json();
+    assert_eq!(document["strict"], json!({ "in_force": true }));
 }
 
 /// The agent reads what the program printed, and what to do instead.

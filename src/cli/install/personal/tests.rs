@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::cli::install::tests::{Temp, in_scope, run, unwire, wire};
+use crate::cli::install::tests::{Temp, in_scope, project, run, unwire, wire};
 use crate::cli::install::{Addition, Scope, Trial, install};
 
 #[test]
@@ -65,7 +65,12 @@ fn a_trial_begins_and_ends() {
             common: in_scope(Scope::Local),
             mode: Some(mode),
         };
-        install(&args, &temp.place(), &mut Vec::new())
+        install(
+            &args,
+            &temp.place(),
+            &project(&temp.place()),
+            &mut Vec::new(),
+        )
     };
     in_mode(Trial::Warn).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "mode: warn\n");
