@@ -2,36 +2,40 @@
 
 mod client;
 mod disk;
+mod guard;
 mod process;
 mod program;
+mod questions;
 mod recorder;
 mod strict;
+mod wiring;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::global::{SwitchedOff, known_ids};
+use self::disk::{ReadLog, SiteLock};
+use self::program::Trial;
+use self::questions::{Found, QUESTIONS};
+use self::strict::Fence;
+use self::wiring::{ScopeFile, Wired, WiredPlugin};
+use super::global::SwitchedOff;
 use super::guarded::Guarded;
-use super::install::Place;
+use super::install::{Place, Scope};
 use super::output::{Page, Show, writeln};
 use super::{Answer, CliContext};
 use crate::base::text;
-use crate::contract::denial::Mode;
-use crate::contract::edition::InForce;
 use crate::lifecycle::evidence::GateLog;
 use crate::lifecycle::gates::SiteRuns;
 use crate::log::append::Logs;
-use crate::project::registry::mode_of;
 use crate::project::roots::Project;
-use crate::project::settings::MAX_CONTRACTS;
 use crate::project::sites;
 use crate::project::state::ProjectState;
 use crate::recorder::health::Health;
 use crate::settings::merge::Resolved;
-use crate::systems::devt;
 use crate::systems::workflow::{UnreadableState, Workflow};
 
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -100,35 +104,6 @@ pub struct Finding {
     pub fix: String,
 }
 
-impl Finding {
-    fn new(
-        id: &'static str,
-        level: Level,
-        what: impl Into<String>,
-        fix: impl Into<String>,
-    ) -> Self {
-        let (what, fix) = (what.into(), fix.into());
-        Self {
-            id,
-            level,
-            what,
-            fix,
-        }
-    }
-
-    fn info(id: &'static str, what: impl Into<String>) -> Self {
-        Self::new(id, Level::Info, what, "")
-    }
-
-    fn warning(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new(id, Level::Warning, what, fix)
-    }
-
-    fn error(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new(id, Level::Error, what, fix)
-    }
-}
-
 #[derive(Serialize)]
 struct Examination {
     findings: Vec<Finding>,
@@ -186,97 +161,53 @@ fn active_runs(runs: Vec<Workflow>, project: &Project) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Finds the answers to a question.
-type Probe = fn(&Subject<'_>) -> Vec<Finding>;
+/// What is read and tried once, whatever asks for it.
+struct Facts<'a> {
+    subject: &'a Subject<'a>,
+    files: Vec<ScopeFile>,
+    plugins: Vec<WiredPlugin>,
+    commands: Vec<Wired>,
+    trials: Vec<Trial>,
+    logs: Vec<ReadLog>,
+    locks: Vec<SiteLock>,
+    /// The last start of a session.
+    beat: Option<Value>,
+    /// `None` where strict mode is off.
+    fence: Option<Fence>,
+}
 
-/// The questions in the order in which a person would ask them.
-const QUESTIONS: [Probe; 7] = [
-    // Which program is wired, and does it do its work?
-    program::examine,
-    // What do the settings say?
-    check_settings,
-    // What is guarded, and can it be read?
-    check_state,
-    // Are logs, locks and folders as they should be?
-    disk::examine,
-    // Does the recorder see and keep all of it?
-    recorder::examine,
-    // Did sessions run the hook?
-    client::examine,
-    // Is strict mode in force?
-    strict::examine,
-];
+impl<'a> Facts<'a> {
+    fn gather(subject: &'a Subject<'a>) -> Self {
+        let place = subject.place;
+        let files: Vec<_> = Scope::ALL.map(|scope| ScopeFile::read(scope, place)).into();
+        let enabled = place.plugins().into_iter();
+        let plugins: Vec<_> = enabled.filter_map(WiredPlugin::of).collect();
+        let commands = wiring::commands(&files, &plugins);
+        let trials = commands.iter().map(|wired| Trial::of(wired, subject));
+        let sites = subject.sites.iter();
+        Self {
+            subject,
+            trials: trials.collect(),
+            files,
+            plugins,
+            commands,
+            logs: ReadLog::all(subject),
+            locks: sites.map(|site| SiteLock::of(site)).collect(),
+            beat: client::last_heartbeat(&subject.logs.events().path()),
+            fence: Fence::of(subject),
+        }
+    }
 
-/// All findings.
-pub fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let answers = QUESTIONS.iter().map(|probe| probe(subject));
+    fn rules(&self) -> &'a Resolved {
+        self.subject.settings
+    }
+}
+
+/// All findings, in the order of the questions.
+fn examine(subject: &Subject<'_>) -> Vec<Finding> {
+    let facts = Facts::gather(subject);
+    let answers = QUESTIONS.iter().map(|question| question.ask(&facts));
     answers.flatten().collect()
-}
-
-fn check_state(subject: &Subject<'_>) -> Vec<Finding> {
-    let guarded = &subject.guarded;
-    let mut findings = match guarded {
-        Guarded::Sites(_) => vec![Finding::info("guarded", guarded.to_string())],
-        Guarded::NothingYet { .. } => {
-            let fix = "nothing to do: the first file that a workflow makes there is guarded; \
-                       `statewarden help contract` says how to declare directories of your own";
-            let what = guarded.to_string();
-            vec![Finding::new("guarded", Level::Info, what, fix)]
-        }
-        // The settings have a finding of their own.
-        Guarded::Off => Vec::new(),
-    };
-    for problem in subject.unreadable {
-        let fix = "repair the file, or bring an earlier content back: `statewarden log` lists them";
-        findings.push(Finding::warning("state-file", problem.to_string(), fix));
-    }
-    findings
-}
-
-fn check_settings(subject: &Subject<'_>) -> Vec<Finding> {
-    let (resolved, switched_off) = (subject.settings, subject.switched_off);
-    let settings = &resolved.settings;
-    let InForce { edition, why } = settings.edition_of(devt::ID);
-    let mut findings = vec![Finding::info(
-        "contract",
-        format!("devt contract, edition {}: {why}", edition.as_str()),
-    )];
-    for problem in &resolved.problems {
-        let fix = "correct the file; until then all of it is ignored";
-        findings.push(Finding::warning("settings", problem, fix));
-    }
-    if subject.n_surplus_contracts > 0 {
-        let n = subject.n_surplus_contracts;
-        let what = format!("only the first {MAX_CONTRACTS} contract files are read, {n} are not");
-        let fix = "put the systems of several files of `.claude/statewarden.d/` into one";
-        findings.push(Finding::warning("left-out", what, fix));
-    }
-    for what in &resolved.left_out {
-        let fix = "correct it there; until then it is ignored";
-        findings.push(Finding::warning("left-out", &what.what, fix));
-    }
-    for key in &resolved.overruled {
-        findings.push(Finding::info("overruled", key));
-    }
-    let ids = known_ids(settings);
-    for id in &ids {
-        if mode_of(id, settings) == Mode::Warn {
-            let what = format!("`{id}` is only warned about: the settings say so");
-            findings.push(Finding::info("mode", what));
-        }
-    }
-    match switched_off {
-        [first, ..] if switched_off.len() == ids.len() => {
-            let what = format!("nothing is guarded: every system is off, by `{}`", first.by);
-            let fix = "take `mode: off` out of it to be guarded";
-            findings.push(Finding::warning("mode", what, fix));
-        }
-        some => findings.extend(
-            some.iter()
-                .map(|off| Finding::info("mode", off.to_string())),
-        ),
-    }
-    findings
 }
 
 /// Where the texts of the findings begin.

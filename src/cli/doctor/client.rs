@@ -6,66 +6,40 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-use super::{Finding, Level, Subject, disk};
+use super::{Facts, Found};
 use crate::base::clock;
 use crate::base::disk::bounded_read;
 use crate::base::disk::list;
-use crate::cli::install::{Place, Scope};
+use crate::cli::install::Scope;
 use crate::cli::output::LocalTime;
 use crate::host::client_files::MANAGED_DIR;
 use crate::host::settings_json::{self, Wiring};
 use crate::project::roots::read_client_text;
-use crate::project::state::OtherHost;
 use crate::store::modified;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let (own, logs) = (&subject.logs, disk::logs(subject));
-    let beat = last_heartbeat(&own.events().path());
-    let client = beat.as_ref().and_then(|beat| beat["client"].as_str());
-    let mut findings = check_client_settings(subject.place);
-    let state = &subject.state;
-    findings.push(check_heartbeat(beat.as_ref(), state.unproved.as_deref()));
-    findings.extend(client.and_then(check_version));
-    findings.extend(check_unseen_run(subject, &logs));
-    findings.extend(
-        state
-            .other_host
-            .as_ref()
-            .and_then(|host| check_other_host(host, subject.now)),
-    );
-    findings
-}
-
-/// Which settings files Claude Code takes here, and what the managed one forbids.
-fn check_client_settings(place: &Place) -> Vec<Finding> {
-    let managed = managed_files(&place.managed_settings);
-    let files = managed.iter().cloned().chain(place.client_settings());
+/// Which settings files Claude Code takes here.
+pub(super) fn settings_in_force(facts: &Facts<'_>) -> Option<Found> {
+    let place = facts.subject.place;
+    let managed = managed_files(&place.managed_settings).into_iter();
+    let files = managed.chain(place.client_settings());
     let taken: Vec<_> = files
         .filter(|file| is_taken(file))
         .map(|file| format!("`{}`", file.display()))
         .collect();
-    let mut findings = Vec::new();
-    if !taken.is_empty() {
-        let what = format!("in force, the strongest first: {}", taken.join(", "));
-        findings.push(Finding::info("settings-files", what));
-    }
-    // The strongest file that says anything about it decides.
-    let only_managed = managed.iter().find_map(|file| {
+    let what = format!("in force, the strongest first: {}", taken.join(", "));
+    (!taken.is_empty()).then(|| what.into())
+}
+
+/// The strongest file that says anything about it decides.
+pub(super) fn only_managed_hooks(facts: &Facts<'_>) -> Option<Found> {
+    let managed = managed_files(&facts.subject.place.managed_settings);
+    let (file, is_set) = managed.iter().find_map(|file| {
         let text = read_client_text(file).ok().flatten()?;
-        Some((
-            file,
-            settings_json::flag(&text, &["allowManagedHooksOnly"])?,
-        ))
-    });
-    if let Some((file, true)) = only_managed {
-        let what = format!(
-            "`{}` says `allowManagedHooksOnly`: no other hook runs",
-            file.display()
-        );
-        let fix = "have statewarden's entries put into that file";
-        findings.push(Finding::error("managed-hooks-only", what, fix));
-    }
-    findings
+        let flag = settings_json::flag(&text, &["allowManagedHooksOnly"])?;
+        Some((file.display(), flag))
+    })?;
+    let what = format!("`{file}` says `allowManagedHooksOnly`: no other hook runs");
+    is_set.then(|| what.into())
 }
 
 fn is_taken(file: &Path) -> bool {
@@ -87,24 +61,11 @@ fn managed_files(first: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// After this long without it, another host is forgotten.
-const WEEK: TimeDelta = TimeDelta::days(7);
-
-/// A host that runs the hook, and of which nothing is judged.
-fn check_other_host(host: &OtherHost, now: DateTime<Utc>) -> Option<Finding> {
-    let seen = clock::parse(&host.seen).filter(|seen| now - *seen < WEEK)?;
-    let (name, day) = (&host.name, seen.format("%Y-%m-%d"));
-    let what = format!("{name} ran statewarden here on {day}; it guards Claude Code alone");
-    let fix =
-        "work on state files in Claude Code; a week after the last run this is not said again";
-    Some(Finding::warning("other-host", what, fix))
-}
-
 /// Records are short, so that many sessions' are in there.
 const TAIL: u64 = 16 << 20;
 
-/// The last heartbeat in a log. A log that cannot be read is reported elsewhere.
-fn last_heartbeat(log: &Path) -> Option<Value> {
+/// The last heartbeat in a log. A log that cannot be read is another question's.
+pub(super) fn last_heartbeat(log: &Path) -> Option<Value> {
     let mut last = None;
     let _ = bounded_read::tail(log, TAIL, &mut |line| {
         let record: Option<Value> = serde_json::from_str(line).ok();
@@ -118,83 +79,79 @@ fn last_heartbeat(log: &Path) -> Option<Value> {
     last
 }
 
-/// `unproved` is the last session of which no host is known.
-fn check_heartbeat(beat: Option<&Value>, unproved: Option<&str>) -> Finding {
-    let Some(beat) = beat else {
-        return Finding::new(
-            "heartbeat",
-            Level::Info,
-            "no session has run the hook yet; it needs Claude Code 2.1.139, and 2.1.295 to fail closed",
-            "start a session in this project, and trust the folder if Claude Code asks: only that \
-             proves that it takes the settings",
-        );
-    };
+/// The last start of a session, as a sentence; what nothing proves to be Claude Code's, or what
+/// is.
+fn last_start(facts: &Facts<'_>, is_proved: bool) -> Option<Found> {
+    let beat = facts.beat.as_ref()?;
     let of = |key: &str| beat[key].as_str().unwrap_or("?");
     let ts = LocalTime::of_system().minute(of("ts"));
     let what = format!("last session start: {ts} ({})", of("reason"));
-    if let Some(client) = beat["client"].as_str() {
-        return Finding::info("heartbeat", format!("{what}, Claude Code {client}"));
-    }
     // Other hosts run the hook as well, and their calls are not judged.
-    if unproved != Some(beat["session_id"].as_str().unwrap_or_default()) {
-        return Finding::info("heartbeat", what);
-    }
-    Finding::new(
-        "heartbeat",
-        Level::Info,
-        format!("{what}, but nothing proves that Claude Code started it"),
-        "start a session of Claude Code in this project: other hosts are not guarded",
-    )
+    let unproved = facts.subject.state.unproved.as_deref();
+    let session = beat["session_id"].as_str().unwrap_or_default();
+    let is_unproved = beat["client"].is_null() && unproved == Some(session);
+    let found = match beat["client"].as_str() {
+        Some(client) => format!("{what}, Claude Code {client}"),
+        None if is_proved => what,
+        None => format!("{what}, but nothing proves that Claude Code started it"),
+    };
+    (is_proved != is_unproved).then(|| found.into())
 }
 
-/// What versions of Claude Code lack up to one of them.
-struct Lack {
-    before: [u32; 3],
-    id: &'static str,
-    level: Level,
-    what: &'static str,
+pub(super) fn no_session(facts: &Facts<'_>) -> Option<Found> {
+    const WHAT: &str =
+        "no session has run the hook yet; it needs Claude Code 2.1.139, and 2.1.295 to fail closed";
+    facts.beat.is_none().then(|| WHAT.to_owned().into())
 }
 
-/// The first that holds for a version is reported.
-const LACKS: [Lack; 3] = [
-    Lack {
-        before: [2, 1, 139],
-        id: "client-too-old",
-        level: Level::Error,
-        what: "does not pass arguments to a hook: statewarden cannot work there",
-    },
-    Lack {
-        before: [2, 1, 143],
-        id: "client-old",
-        level: Level::Warning,
-        what: "ignores `onFailure`: when the hook is missing, crashes or times out, calls go through; \
-               and a hook that blocks the end of a turn is not stopped after eight times",
-    },
-    Lack {
-        before: [2, 1, 295],
-        id: "fails-open",
-        level: Level::Warning,
-        what: "ignores `onFailure`: when the hook is missing, crashes or times out, calls go through",
-    },
-];
+pub(super) fn last_session(facts: &Facts<'_>) -> Option<Found> {
+    last_start(facts, true)
+}
 
-fn check_version(client: &str) -> Option<Finding> {
+pub(super) fn unproved_session(facts: &Facts<'_>) -> Option<Found> {
+    last_start(facts, false)
+}
+
+/// What a client lacks whose version is in a range.
+fn lack(facts: &Facts<'_>, from: [u32; 3], before: [u32; 3], lack: &str) -> Option<Found> {
+    let client = facts.beat.as_ref()?["client"].as_str()?;
     let numbers: Result<Vec<u32>, _> = client.split('.').map(str::parse).collect();
     let version = numbers.ok()?;
-    let lack = LACKS.iter().find(|lack| version < lack.before.to_vec())?;
-    let what = format!("Claude Code {client} {}", lack.what);
-    let fix = "update it to 2.1.295 or newer";
-    Some(Finding::new(lack.id, lack.level, what, fix))
+    let lacks_it = version >= from.to_vec() && version < before.to_vec();
+    lacks_it.then(|| format!("Claude Code {client} {lack}").into())
+}
+
+const TAKES_ARGUMENTS: [u32; 3] = [2, 1, 139];
+const STOPS_BLOCKING: [u32; 3] = [2, 1, 143];
+const FAILS_CLOSED: [u32; 3] = [2, 1, 295];
+
+pub(super) fn passes_no_arguments(facts: &Facts<'_>) -> Option<Found> {
+    let what = "does not pass arguments to a hook: statewarden cannot work there";
+    lack(facts, [0; 3], TAKES_ARGUMENTS, what)
+}
+
+pub(super) fn does_not_stop_blocking(facts: &Facts<'_>) -> Option<Found> {
+    let what = "ignores `onFailure`: when the hook is missing, crashes or times out, calls go through; \
+                and a hook that blocks the end of a turn is not stopped after eight times";
+    lack(facts, TAKES_ARGUMENTS, STOPS_BLOCKING, what)
+}
+
+pub(super) fn fails_open(facts: &Facts<'_>) -> Option<Found> {
+    let what =
+        "ignores `onFailure`: when the hook is missing, crashes or times out, calls go through";
+    lack(facts, STOPS_BLOCKING, FAILS_CLOSED, what)
 }
 
 /// A session leaves a sign of life more often than that.
 const LONG: TimeDelta = TimeDelta::days(1);
 
 /// A run whose state moved on although no session has run the hook meanwhile.
-fn check_unseen_run(subject: &Subject<'_>, logs: &[PathBuf]) -> Option<Finding> {
+pub(super) fn unseen_run(facts: &Facts<'_>) -> Option<Found> {
+    let subject = facts.subject;
     let changed = |file: &PathBuf| fs::metadata(file).ok().map(|meta| modified(&meta));
     let wired = |scope| changed(&subject.place.settings_here(scope).ok()?);
-    let (since, event) = match logs.iter().filter_map(changed).max() {
+    let logs = facts.logs.iter().map(|log| &log.path);
+    let (since, event) = match logs.filter_map(changed).max() {
         Some(last) => (last + LONG, last),
         None => {
             let wired = Scope::ALL.into_iter().filter_map(wired).max()?;
@@ -207,9 +164,18 @@ fn check_unseen_run(subject: &Subject<'_>, logs: &[PathBuf]) -> Option<Finding> 
     let (file, at, event) = (file.display(), minute(at), minute(event));
     let what =
         format!("`{file}` changed at {at}, but the hook has left no sign of life since {event}");
-    let fix =
-        "start Claude Code anew, and trust the folder if it asks; what wrote it was not guarded";
-    Some(Finding::warning("unseen-run", what, fix))
+    Some(what.into())
+}
+
+/// After this long without it, another host is forgotten.
+const WEEK: TimeDelta = TimeDelta::days(7);
+
+/// A host that runs the hook, and of which nothing is judged.
+pub(super) fn other_host(facts: &Facts<'_>) -> Option<Found> {
+    let host = facts.subject.state.other_host.as_ref()?;
+    let seen = clock::parse(&host.seen).filter(|seen| facts.subject.now - *seen < WEEK)?;
+    let (name, day) = (&host.name, seen.format("%Y-%m-%d"));
+    Some(format!("{name} ran statewarden here on {day}; it guards Claude Code alone").into())
 }
 
 #[cfg(test)]

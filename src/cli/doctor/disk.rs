@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::de::IgnoredAny;
 
-use super::{Finding, Subject};
+use super::{Facts, Found, Subject};
 use crate::base::disk::bounded_read;
 use crate::base::text;
 use crate::cli::output;
-use crate::log::append::{LogFile, Logs};
+use crate::log::append::Logs;
 use crate::log::chain;
 use crate::log::read::{self, Lines};
 use crate::store::lock::is_held;
@@ -23,41 +23,38 @@ use crate::store::replace::is_temp_name;
 /// A temporary file older than this is left over: writing one takes milliseconds.
 const TEMP_AGE: TimeDelta = TimeDelta::seconds(60);
 
-pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let own = &subject.logs;
-    let folder = own.own_folder();
-    let mut findings = Vec::new();
-    let logs = logs(subject);
-    let max_bytes = subject.settings.settings.log_max_bytes;
-    findings.extend(logs.iter().flat_map(|log| check_log(log, max_bytes)));
-    findings.extend(check_chain(own));
-    findings.extend(own.all().iter().filter_map(check_lines));
-    for site in subject.sites {
-        findings.extend(check_locks(site));
-    }
-    let sites = subject.sites.iter().map(PathBuf::as_path);
-    findings.extend(sites.clone().chain([folder]).filter_map(check_folder));
-    // `.claude` can be a site as well.
-    let above = folder
-        .parent()
-        .filter(|above| sites.clone().all(|site| site != *above));
-    let dirs = sites.chain(above).chain([folder]);
-    findings.extend(dirs.filter_map(|dir| check_leftovers(dir, subject.now)));
-    findings
+/// A log that is there, or may be, and what it shows.
+pub(super) struct ReadLog {
+    pub path: PathBuf,
+    read: io::Result<(Metadata, Shape)>,
 }
 
-/// The logs that are there, or may be.
-pub(super) fn logs(subject: &Subject<'_>) -> Vec<PathBuf> {
-    let own = &subject.logs;
-    let own_logs = names_in(own.own_folder())
-        .into_iter()
-        .filter(|name| name.ends_with(".jsonl"))
-        .map(|name| own.own_folder().join(name));
-    let sites = subject.sites.iter();
-    let site_logs = sites
-        .map(|site| Logs::devt(site).path())
-        .filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true));
-    own_logs.chain(site_logs).collect()
+impl ReadLog {
+    fn of(path: PathBuf) -> Self {
+        let read = || match fs::symlink_metadata(&path)? {
+            link if link.is_symlink() => Err(io::Error::other("it is a link, and gets no records")),
+            meta => {
+                let shape = shape(&path)?;
+                writable(&path).map(|()| (meta, shape))
+            }
+        };
+        let read = read();
+        Self { path, read }
+    }
+
+    /// The logs of a project, in its sites as well.
+    pub(super) fn all(subject: &Subject<'_>) -> Vec<Self> {
+        let folder = subject.logs.own_folder();
+        let own_logs = names_in(folder)
+            .into_iter()
+            .filter(|name| name.ends_with(".jsonl"))
+            .map(|name| folder.join(name));
+        let sites = subject.sites.iter();
+        let site_logs = sites
+            .map(|site| Logs::devt(site).path())
+            .filter(|log| log.is_symlink() || log.try_exists().unwrap_or(true));
+        own_logs.chain(site_logs).map(Self::of).collect()
+    }
 }
 
 fn names_in(dir: &Path) -> Vec<String> {
@@ -109,19 +106,6 @@ fn shape(log: &Path) -> io::Result<Shape> {
     Ok(shape)
 }
 
-/// A directory that logs are in, or would be.
-fn check_folder(dir: &Path) -> Option<Finding> {
-    let error = match fs::metadata(dir) {
-        Ok(meta) if meta.is_dir() => writable(dir).err()?,
-        Ok(_) => io::Error::from(io::ErrorKind::NotADirectory),
-        Err(_) if dir.is_symlink() => io::Error::other("it is a link that leads nowhere"),
-        Err(_) => return None,
-    };
-    let what = format!("no record can be written in `{}`: {error}", dir.display());
-    let fix = "make it a directory that you can write";
-    Some(Finding::error("log", what, fix))
-}
-
 /// Whether the one who asks may write.
 fn writable(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
@@ -130,76 +114,51 @@ fn writable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn check_log(log: &Path, max_bytes: u64) -> Vec<Finding> {
-    let shown = log.display();
-    let read = || match fs::symlink_metadata(log)? {
-        link if link.is_symlink() => Err(io::Error::other("it is a link, and gets no records")),
-        meta => {
-            let shape = shape(log)?;
-            writable(log).map(|()| (meta, shape))
-        }
-    };
-    let (meta, found) = match read() {
-        Ok(read) => read,
-        Err(e) => {
-            let fix = "make it a file that you can read and write";
-            let what = format!("could not use `{shown}`: {e}");
-            return vec![Finding::error("log", what, fix)];
-        }
-    };
-    let records = text::count(found.n_whole, "record", "records");
-    let what = format!("`{shown}`: {records}, {}", output::size(meta.len()));
-    let mut findings = vec![Finding::info("log", what)];
-    if let Some(first) = found.first_broken {
-        let what = format!(
-            "`{shown}` has {} not JSON, the first is line {first}",
-            text::count(found.n_broken, "line that is", "lines that are")
-        );
-        let fix = "readers skip them; take them out by hand if they matter";
-        findings.push(Finding::warning("log-line", what, fix));
-    }
-    if found.is_torn {
-        let what = format!("`{shown}` ends in a torn line; the next record repairs it");
-        findings.push(Finding::info("log-torn", what));
-    }
-    // A busy lock may let a log pass its bound, but not by as much again.
-    if meta.len() > max_bytes.saturating_mul(2) {
-        let what = format!("`{shown}` is larger than twice `log.max_bytes` ({max_bytes})");
-        let fix = "see that its directory can be written: the log does not rotate";
-        findings.push(Finding::warning("log-size", what, fix));
-    }
-    if let Some(mode) = open_mode(&meta) {
-        let what = format!("`{shown}` has mode {mode:o}: others can read it");
-        let fix = format!("run `chmod 600 '{shown}'`");
-        findings.push(Finding::warning("log-mode", what, fix));
-    }
-    findings
+pub(super) fn unusable_log(log: &ReadLog) -> Option<Found> {
+    let (why, log) = (log.read.as_ref().err()?, log.path.display());
+    Some(format!("could not use `{log}`: {why}").into())
 }
 
-/// Whether a log holds what this program wrote into it; of the gate log the chain says it.
-fn check_lines(log: &LogFile) -> Option<Finding> {
-    if log.name == "gates.jsonl" {
-        return None;
-    }
-    let what = log.difference(u64::MAX).ok()?.to_sentence(log.name)?;
-    let fix =
-        "the next event of a session puts it back; `statewarden config accept` takes it as it is";
-    Some(Finding::warning("log-lines", what, fix))
+pub(super) fn log(log: &ReadLog) -> Option<Found> {
+    let (meta, shape) = log.read.as_ref().ok()?;
+    let records = text::count(shape.n_whole, "record", "records");
+    let (log, size) = (log.path.display(), output::size(meta.len()));
+    Some(format!("`{log}`: {records}, {size}").into())
 }
 
-/// A log that cannot be read is reported elsewhere.
-fn check_chain(own: &Logs) -> Option<Finding> {
-    let log = own.gates();
-    let chain = chain::verify(&log).ok()?;
-    let first = chain.faults.first()?;
-    let shown = log.path();
-    let faults = text::count(chain.faults.len(), "fault", "faults");
-    let what = format!(
-        "the chain of `{}` is broken, {faults}: {first}",
-        shown.display()
-    );
-    let fix = "`statewarden verify` says which gates are still proved";
-    Some(Finding::warning("gate-log", what, fix))
+pub(super) fn broken_lines(log: &ReadLog) -> Option<Found> {
+    let (_, shape) = log.read.as_ref().ok()?;
+    let (log, first) = (log.path.display(), shape.first_broken?);
+    let lines = text::count(shape.n_broken, "line that is", "lines that are");
+    Some(format!("`{log}` has {lines} not JSON, the first is line {first}").into())
+}
+
+pub(super) fn torn_line(log: &ReadLog) -> Option<Found> {
+    let (_, shape) = log.read.as_ref().ok()?;
+    let path = log.path.display();
+    let what = format!("`{path}` ends in a torn line; the next record repairs it");
+    shape.is_torn.then(|| what.into())
+}
+
+/// A busy lock may let a log pass its bound, but not by as much again.
+pub(super) fn large_logs(facts: &Facts<'_>) -> Vec<Found> {
+    let max_bytes = facts.rules().settings.log_max_bytes;
+    let large = facts.logs.iter().filter(|log| {
+        let read = log.read.as_ref();
+        read.is_ok_and(|(meta, _)| meta.len() > max_bytes.saturating_mul(2))
+    });
+    let found = large.map(|log| {
+        let path = log.path.display();
+        format!("`{path}` is larger than twice `log.max_bytes` ({max_bytes})").into()
+    });
+    found.collect()
+}
+
+pub(super) fn open_log(log: &ReadLog) -> Option<Found> {
+    let (meta, _) = log.read.as_ref().ok()?;
+    let (mode, log) = (open_mode(meta)?, log.path.display());
+    let what = format!("`{log}` has mode {mode:o}: others can read it");
+    Some(Found::about(what, log))
 }
 
 /// The mode of a file that others than its owner can open.
@@ -216,61 +175,131 @@ fn open_mode(meta: &Metadata) -> Option<u32> {
     }
 }
 
-/// The directory lock, and devt's own, a file `.lock` that holds a process id.
-fn check_locks(site: &Path) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if is_held(site) {
-        let shown = site.display();
-        let what = format!("`{shown}` is locked by a process that writes to it");
-        findings.push(Finding::info("lock", what));
-    }
-    let file = site.join(".lock");
-    if file.exists() {
-        findings.push(check_pid_lock(&file));
-    }
-    findings
+/// A log that cannot be read is another question's.
+pub(super) fn broken_chain(facts: &Facts<'_>) -> Option<Found> {
+    let log = facts.subject.logs.gates();
+    let chain = chain::verify(&log).ok()?;
+    let first = chain.faults.first()?;
+    let faults = text::count(chain.faults.len(), "fault", "faults");
+    let path = log.path();
+    let what = format!(
+        "the chain of `{}` is broken, {faults}: {first}",
+        path.display()
+    );
+    Some(what.into())
 }
 
-fn check_pid_lock(file: &Path) -> Finding {
-    let shown = file.display();
+/// Whether a log holds what this program wrote into it; of the gate log the chain says it.
+pub(super) fn lines_of_others(facts: &Facts<'_>) -> Vec<Found> {
+    let logs = facts.subject.logs.all().into_iter();
+    let differ = logs
+        .filter(|log| log.name != "gates.jsonl")
+        .filter_map(|log| {
+            let what = log.difference(u64::MAX).ok()?.to_sentence(log.name)?;
+            Some(what.into())
+        });
+    differ.collect()
+}
+
+/// A state directory's lock, and devt's own, a file `.lock` that holds a process id.
+pub(super) struct SiteLock {
+    site: PathBuf,
+    is_held: bool,
+    file: PathBuf,
+    /// `None` without such a file.
+    owner: Option<io::Result<Owner>>,
+}
+
+impl SiteLock {
+    pub(super) fn of(site: &Path) -> Self {
+        let file = site.join(".lock");
+        Self {
+            site: site.to_owned(),
+            is_held: is_held(site),
+            owner: file.exists().then(|| pid_lock::owner_of(&file)),
+            file,
+        }
+    }
+}
+
+pub(super) fn locked(lock: &SiteLock) -> Option<Found> {
+    let site = lock.site.display();
+    let what = format!("`{site}` is locked by a process that writes to it");
+    lock.is_held.then(|| what.into())
+}
+
+pub(super) fn locked_by_devt(lock: &SiteLock) -> Option<Found> {
+    let file = lock.file.display();
     // Elsewhere it is not known whether it lives.
     let is_held = if cfg!(unix) { "is" } else { "says it is" };
-    match pid_lock::owner_of(file) {
-        Ok(Owner::Alive(pid)) => {
-            Finding::info("lock", format!("`{shown}` {is_held} held by process {pid}"))
+    match lock.owner {
+        Some(Ok(Owner::Alive(pid))) => {
+            Some(format!("`{file}` {is_held} held by process {pid}").into())
         }
-        Ok(Owner::Dead(pid)) => Finding::warning(
-            "stale-lock",
-            format!("`{shown}` is held by process {pid}, which has ended"),
-            "remove it, or let the next writer do so",
-        ),
-        Ok(Owner::Unclear) => Finding::warning(
-            "stale-lock",
-            format!("`{shown}` holds no process id; each write of devt waits 3 s for it"),
-            "remove it",
-        ),
-        Err(e) => Finding::warning(
-            "stale-lock",
-            format!("{e}; devt's state cannot be written"),
-            "remove it if devt is not at work",
-        ),
+        _ => None,
     }
 }
 
-fn check_leftovers(dir: &Path, now: DateTime<Utc>) -> Option<Finding> {
+pub(super) fn lock_of_ended_process(lock: &SiteLock) -> Option<Found> {
+    let file = lock.file.display();
+    match lock.owner {
+        Some(Ok(Owner::Dead(pid))) => {
+            Some(format!("`{file}` is held by process {pid}, which has ended").into())
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn lock_of_nobody(lock: &SiteLock) -> Option<Found> {
+    let file = lock.file.display();
+    let what = format!("`{file}` holds no process id; each write of devt waits 3 s for it");
+    matches!(lock.owner, Some(Ok(Owner::Unclear))).then(|| what.into())
+}
+
+pub(super) fn unreadable_lock(lock: &SiteLock) -> Option<Found> {
+    let why = lock.owner.as_ref()?.as_ref().err()?;
+    Some(format!("{why}; devt's state cannot be written").into())
+}
+
+/// The sites and the folder of our logs.
+fn folders<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = &'f Path> {
+    let sites = facts.subject.sites.iter().map(PathBuf::as_path);
+    sites.chain([facts.subject.logs.own_folder()])
+}
+
+/// The directories that logs are in, or would be.
+pub(super) fn unwritable_folders(facts: &Facts<'_>) -> Vec<Found> {
+    let unwritable = folders(facts).filter_map(|dir| {
+        let error = match fs::metadata(dir) {
+            Ok(meta) if meta.is_dir() => writable(dir).err()?,
+            Ok(_) => io::Error::from(io::ErrorKind::NotADirectory),
+            Err(_) if dir.is_symlink() => io::Error::other("it is a link that leads nowhere"),
+            Err(_) => return None,
+        };
+        let what = format!("no record can be written in `{}`: {error}", dir.display());
+        Some(what.into())
+    });
+    unwritable.collect()
+}
+
+pub(super) fn leftovers(facts: &Facts<'_>) -> Vec<Found> {
+    let above = facts.subject.logs.own_folder().parent();
+    // `.claude` can be a site as well.
+    let more = above.filter(|above| folders(facts).all(|dir| dir != *above));
+    let dirs = folders(facts).chain(more);
+    dirs.filter_map(|dir| leftovers_in(dir, facts.subject.now))
+        .collect()
+}
+
+fn leftovers_in(dir: &Path, now: DateTime<Utc>) -> Option<Found> {
     let temps = names_in(dir).into_iter().filter(|name| is_temp(name));
     let old: Vec<_> = temps
         .map(|name| dir.join(name))
         .filter(|path| fs::metadata(path).is_ok_and(|meta| now - modified(&meta) > TEMP_AGE))
         .collect();
-    let first = old.first()?.display();
-    let what = format!(
-        "{} of ended processes in `{}`, such as `{first}`",
-        text::count(old.len(), "temporary file", "temporary files"),
-        dir.display()
-    );
-    let fix = "remove them, or run `statewarden cleanup --apply` for a site";
-    Some(Finding::warning("orphan-temp", what, fix))
+    let (first, dir) = (old.first()?.display(), dir.display());
+    let files = text::count(old.len(), "temporary file", "temporary files");
+    Some(format!("{files} of ended processes in `{dir}`, such as `{first}`").into())
 }
 
 /// Whether a name is of a temporary file of ours, or has the form of devt's

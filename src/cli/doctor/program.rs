@@ -1,5 +1,5 @@
-//! The wiring, and the program it leads to: is it there, is it this version,
-//! does it refuse what it must?
+//! The programs that the wiring leads to: are they there, are they this version, do they deny
+//! what they must?
 
 use std::fs;
 use std::io;
@@ -9,282 +9,112 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::process::{self, Answer};
-use super::{Finding, Level, MayRun, Subject};
-use crate::base::git::TrackedFiles;
-use crate::base::git_index::Tracked;
-use crate::base::path::{is_in_package_cache, passing_part};
-use crate::cli::install::{Place, Scope};
+use super::wiring::Wired;
+use super::{Facts, Found, MayRun, Subject};
+use crate::cli::install::Scope;
 use crate::contract::denial::Mode;
-use crate::host::settings_json::{self, Wiring};
-use crate::project::plugins::Plugin;
-use crate::project::roots::read_client_text;
 use crate::store::{could_not, replace};
 use crate::systems::devt;
 
-pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let place = subject.place;
-    let version = env!("CARGO_PKG_VERSION");
-    let what = format!("statewarden {version} at `{}`", place.program.display());
-    let mut findings = vec![Finding::info("program", what)];
-    let mut commands = Vec::new();
-    let (mut everywhere, mut is_known) = (false, true);
-    for scope in Scope::ALL {
-        match check_scope(place, scope, &mut findings) {
-            Some(wired) => {
-                everywhere |= scope == Scope::User && !wired.is_empty();
-                commands.extend(wired.into_iter().map(|command| Wired { command, scope }));
-            }
-            None => is_known = false,
-        }
-    }
-    let is_in_settings = !commands.is_empty();
-    add_plugins(place, &mut findings, &mut commands);
-    keep_one_each(&mut commands);
-    match commands.len() {
-        0 if !is_known => {}
-        0 => findings.push(not_wired(place)),
-        1 if everywhere || !is_in_settings => {}
-        1 => findings.extend(subject.below.map(check_start_below)),
-        n => findings.push(wired_twice(n, is_in_settings)),
-    }
-    for command in commands {
-        findings.extend(check_command(&command, subject));
-    }
-    findings
-}
-
-/// A command that runs the hook.
-struct Wired {
-    command: String,
-    /// Whose settings say so. Those of a project can come with a clone.
+/// A program that is wired, tried.
+pub(super) struct Trial {
+    path: String,
     scope: Scope,
+    outcome: Outcome,
 }
 
-/// One of those that run the same; a person's own settings go before a project's.
-fn keep_one_each(commands: &mut Vec<Wired>) {
-    commands.sort_by(|one, other| one.command.cmp(&other.command));
-    commands.dedup_by(|next, kept| {
-        let is_same = next.command == kept.command;
-        if is_same && next.scope == Scope::User {
-            kept.scope = Scope::User;
-        }
-        is_same
-    });
+enum Outcome {
+    /// It may be a stranger's.
+    NotRun,
+    Failed(io::Error),
+    Ran {
+        version: String,
+        live: LiveTest,
+    },
 }
 
-fn not_wired(place: &Place) -> Finding {
-    let what = "no settings file of this project runs statewarden, and no plugin that it enables";
-    let fix = match place.work_tree {
-        None => "run `statewarden install`, unless Claude Code is started with `--plugin-dir`",
-        Some(_) => "run `statewarden install --scope local`, which holds in every work tree",
-    };
-    Finding::error("not-wired", what, fix)
+/// What became of two writes, one of which must be denied.
+enum LiveTest {
+    Guards,
+    /// As the settings say.
+    IsOff,
+    Untried {
+        temp: PathBuf,
+        why: io::Error,
+    },
+    /// It ended with 2, and what it said.
+    Complains(String),
+    LetsAllPass(String),
+    Blocks(String),
 }
 
-fn wired_twice(n: usize, is_in_settings: bool) -> Finding {
-    let what = format!("{n} different programs are wired; each event runs them all");
-    let fix = if is_in_settings {
-        "keep one: `statewarden uninstall` takes it out of the project's settings, \
-         `--scope user` and `--scope local` out of the others"
-    } else {
-        "keep one plugin"
-    };
-    Finding::warning("wired-twice", what, fix)
-}
-
-/// Claude Code looks for a project's settings in the directory it starts in alone.
-fn check_start_below(dir: &str) -> Finding {
-    let what = format!("a session that starts in `{dir}` does not read these settings");
-    let fix = "start it in the project's directory, or wire with `--scope user`";
-    Finding::new("starts-below", Level::Info, what, fix)
-}
-
-/// The commands that one settings file runs, with what it says; `None` where that is not known.
-fn check_scope(place: &Place, scope: Scope, findings: &mut Vec<Finding>) -> Option<Vec<String>> {
-    let path = match place.settings_here(scope) {
-        Ok(path) => path,
-        Err(e) => {
-            let what = format!("scope {} is not looked at: {e}", scope.as_str());
-            let fix = "then run `statewarden doctor` again";
-            findings.push(Finding::warning("no-home", what, fix));
-            return Some(Vec::new());
-        }
-    };
-    let shown = path.display();
-    let text = match read_client_text(&path) {
-        Ok(Some(text)) => text,
-        Ok(None) => return Some(Vec::new()),
-        Err(e) => {
-            let what = format!("could not read `{shown}`: {e}");
-            let fix = "make it readable; whether it runs statewarden is not known";
-            findings.push(Finding::error("settings-file", what, fix));
-            return None;
-        }
-    };
-    if let Some(fault) = Wiring::fault(&text) {
-        let fix = "correct it; until then Claude Code ignores the whole file";
-        let what = format!("`{shown}`: {fault}");
-        findings.push(Finding::error("settings-file", what, fix));
-    }
-    let wiring = Wiring::read(&text).unwrap_or_default();
-    if wiring.hooks_are_disabled {
-        let what = format!("`{shown}` says `disableAllHooks`: no hook runs");
-        let fix = "take `disableAllHooks` out";
-        findings.push(Finding::error("hooks-disabled", what, fix));
-    }
-    findings.extend(check_entries(&wiring, scope, &path));
-    findings.extend(check_cache(&wiring, &path));
-    findings.extend(check_passing(&wiring, &path));
-    if scope == Scope::Local && !wiring.entries.is_empty() {
-        findings.extend(check_tracked(&path));
-    }
-    let commands = wiring.entries.into_iter().map(|wired| wired.command);
-    Some(commands.collect())
-}
-
-/// A program that may be gone tomorrow.
-fn check_cache(wiring: &Wiring, path: &Path) -> Option<Finding> {
-    let mut commands = wiring.entries.iter().map(|entry| &entry.command);
-    let command = commands.find(|command| is_in_package_cache(command))?;
-    let what = format!(
-        "`{}` runs `{command}`, which is in a package cache: when that is emptied, every matched \
-         call is denied",
-        path.display()
-    );
-    let fix = "install it, such as by `npm install --global statewarden`, and run its `install`";
-    Some(Finding::warning("program-in-cache", what, fix))
-}
-
-/// Settings of one person's machine that everyone gets.
-fn check_tracked(path: &Path) -> Option<Finding> {
-    if TrackedFiles::default().find(path) != Tracked::Yes {
-        return None;
-    }
-    let shown = path.display();
-    let what = format!(
-        "git tracks `{shown}`: where the path of the program in it leads nowhere, every matched \
-         call of a colleague is denied"
-    );
-    let fix = format!("run `git rm --cached '{shown}'`, and commit that");
-    Some(Finding::warning("settings-tracked", what, fix))
-}
-
-/// A path that the next upgrade takes away.
-fn check_passing(wiring: &Wiring, path: &Path) -> Option<Finding> {
-    let mut commands = wiring.entries.iter().map(|entry| &entry.command);
-    let (command, part) = commands.find_map(|command| Some((command, passing_part(command)?)))?;
-    let what = format!(
-        "`{}` runs `{command}`: an upgrade of the program renames `{part}`, and then every matched \
-         call is denied",
-        path.display()
-    );
-    let fix =
-        "put a link to the program into a directory of your `PATH`, and run `statewarden install`";
-    Some(Finding::warning("program-versioned", what, fix))
-}
-
-fn check_entries(wiring: &Wiring, scope: Scope, path: &Path) -> Option<Finding> {
-    wiring.entries.first()?;
-    let (scope, path) = (scope.as_str(), path.display());
-    let missing = wiring.missing();
-    let others = wiring.entries.iter().filter(|entry| entry.exact.is_none());
-    if missing.is_empty() && others.count() == 0 {
-        let what = format!("wired in scope {scope}: `{path}`");
-        return Some(Finding::info("wired", what));
-    }
-    let what = match missing.as_slice() {
-        [] => format!("`{path}` has further entries of another form"),
-        entries => {
-            let mut events: Vec<_> = entries.iter().map(|entry| entry.event).collect();
-            events.dedup();
-            format!(
-                "`{path}` lacks entries of this version for {}",
-                events.join(", ")
-            )
-        }
-    };
-    let fix = format!("run `statewarden install --scope {scope}`");
-    Some(Finding::error("wired-otherwise", what, fix))
-}
-
-/// Adds the plugins that run this program, where they are installed and the settings
-/// enable them.
-fn add_plugins(place: &Place, findings: &mut Vec<Finding>, commands: &mut Vec<Wired>) {
-    for plugin in place.plugins() {
-        let Some(command) = plugin_command(&plugin) else {
-            continue;
+impl Trial {
+    pub(super) fn of(wired: &Wired, subject: &Subject<'_>) -> Self {
+        let project = subject.place.project.to_string_lossy();
+        let path = wired.command.replace("${CLAUDE_PROJECT_DIR}", &project);
+        let outcome = if may_run(&path, wired.scope, subject) {
+            Outcome::of(&path, subject)
+        } else {
+            Outcome::NotRun
         };
-        let what = format!("wired by the plugin `{}`, runs `{command}`", plugin.id);
-        findings.push(Finding::info("plugin", what));
-        let ours = env!("CARGO_PKG_VERSION");
-        let is_other = ![ours, ""].contains(&plugin.version.as_str());
-        if is_other && plugin.id.starts_with("statewarden@") {
-            let (id, theirs) = (&plugin.id, &plugin.version);
-            let what = format!("the plugin `{id}` has version {theirs}; this program is {ours}");
-            let fix = format!("update the older: `claude plugin update {id}`, or the program");
-            findings.push(Finding::warning("version-differs", what, fix));
+        Self {
+            path,
+            scope: wired.scope,
+            outcome,
         }
-        // A person installed it, whatever enabled it here.
-        let scope = Scope::User;
-        commands.push(Wired { command, scope });
+    }
+
+    fn failure(&self) -> Option<&io::Error> {
+        match &self.outcome {
+            Outcome::Failed(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    fn live(&self) -> Option<&LiveTest> {
+        match &self.outcome {
+            Outcome::Ran { live, .. } => Some(live),
+            _ => None,
+        }
     }
 }
 
-fn plugin_command(plugin: &Plugin) -> Option<String> {
-    let hooks = read_client_text(&Path::new(&plugin.root).join("hooks/hooks.json")).ok();
-    let wiring = Wiring::read(&hooks.flatten().unwrap_or_default());
-    let wired = wiring.unwrap_or_default().entries.pop();
-    let command = match &wired {
-        Some(wired) => &wired.command,
-        None if plugin.id.starts_with("statewarden@") => settings_json::PLUGIN_COMMAND,
-        None => return None,
-    };
-    Some(command.replace("${CLAUDE_PLUGIN_ROOT}", &plugin.root))
+impl Outcome {
+    fn of(path: &str, subject: &Subject<'_>) -> Self {
+        match process::run(Command::new(path).arg("--version"), "") {
+            Ok(answer) => Self::Ran {
+                version: answer.stdout.trim().to_owned(),
+                live: LiveTest::of(path, subject),
+            },
+            Err(error) => Self::Failed(error),
+        }
+    }
 }
 
-/// Whether a wired command is there, is this version, and does its work.
-fn check_command(wired: &Wired, subject: &Subject<'_>) -> Vec<Finding> {
-    let project = &subject.place.project;
-    let path = wired
-        .command
-        .replace("${CLAUDE_PROJECT_DIR}", &project.to_string_lossy());
-    let again = "run `statewarden install` with the program you want";
-    if !may_run(&path, wired.scope, subject) {
-        let scope = wired.scope.as_str();
-        let what = format!(
-            "`{path}`, wired in scope {scope}, is not this program, and was not run: settings \
-             of a project can be a stranger's"
-        );
-        let fix = "if you know it: `statewarden doctor --run`; else run `statewarden install`";
-        return vec![Finding::warning("program-not-run", what, fix)];
-    }
-    let answer = match process::run(Command::new(&path).arg("--version"), "") {
-        Ok(answer) => answer,
-        Err(e) => {
-            let fails = format!("fails: {e}");
-            let (id, why) = match e.kind() {
-                io::ErrorKind::NotFound => ("program-missing", "is not there"),
-                io::ErrorKind::PermissionDenied => ("program-not-executable", "may not be run"),
-                _ => ("program-fails", &*fails),
-            };
-            let what = format!(
-                "`{path}` is wired, but {why}: every call of a tool in its matcher is denied"
-            );
-            return vec![Finding::error(id, what, again)];
+impl LiveTest {
+    /// Sends one event that must be denied and one that must not through a wired command.
+    fn of(path: &str, subject: &Subject<'_>) -> Self {
+        let tried = Sandbox::make(&subject.temp).and_then(|sandbox| {
+            let denied = sandbox.write(path, "notes.md")?;
+            Ok((denied, sandbox.write(path, "scratchpad.md")?))
+        });
+        let (denied, allowed) = match tried {
+            Ok(answers) => answers,
+            Err(why) => {
+                let temp = subject.temp.clone();
+                return Self::Untried { temp, why };
+            }
+        };
+        let is_silent = allowed.stdout.is_empty() && allowed.code == Some(0);
+        let is_enforced = subject.settings.settings.mode_of(devt::ID) == Mode::Enforce;
+        match (is_denial(&denied), is_silent) {
+            (true, true) => Self::Guards,
+            (true, false) => Self::Blocks(describe(&allowed)),
+            (false, _) if !is_enforced => Self::IsOff,
+            (false, _) if denied.code == Some(2) => Self::Complains(describe(&denied)),
+            (false, _) => Self::LetsAllPass(describe(&denied)),
         }
-    };
-    let mut findings = Vec::new();
-    let (theirs, ours) = (
-        answer.stdout.trim(),
-        concat!("statewarden ", env!("CARGO_PKG_VERSION")),
-    );
-    // A script that does not find its program says so in the live test.
-    if theirs != ours && !theirs.is_empty() {
-        let what = format!("`{path}` is wired and says `{theirs}`; this program is `{ours}`");
-        findings.push(Finding::warning("version-differs", what, again));
     }
-    findings.push(live_test(&path, subject));
-    findings
 }
 
 /// What is not there can be asked for.
@@ -296,51 +126,119 @@ fn may_run(path: &str, scope: Scope, subject: &Subject<'_>) -> bool {
     is_this || scope == Scope::User || subject.may_run == MayRun::All
 }
 
-/// Sends one event that must be denied and one that must not through a wired
-/// command.
-fn live_test(path: &str, subject: &Subject<'_>) -> Finding {
-    let id = "live-test";
-    let tried = Sandbox::make(&subject.temp).and_then(|sandbox| {
-        let denied = sandbox.write(path, "notes.md")?;
-        Ok((denied, sandbox.write(path, "scratchpad.md")?))
-    });
-    let (denied, allowed) = match tried {
-        Ok(answers) => answers,
-        Err(e) => {
-            let what = format!("`{path}` could not be tried: {e}");
-            let temp = subject.temp.display();
-            let fix = format!(
-                "see that it runs and that `{temp}`, the temporary directory, can be written"
-            );
-            return Finding::error(id, what, fix);
+pub(super) fn this(facts: &Facts<'_>) -> Option<Found> {
+    let (version, path) = (
+        env!("CARGO_PKG_VERSION"),
+        facts.subject.place.program.display(),
+    );
+    Some(format!("statewarden {version} at `{path}`").into())
+}
+
+pub(super) fn not_run(
+    Trial {
+        path,
+        scope,
+        outcome,
+    }: &Trial,
+) -> Option<Found> {
+    let what = format!(
+        "`{path}`, wired in scope {}, is not this program, and was not run: settings of a project \
+         can be a stranger's",
+        scope.as_str()
+    );
+    matches!(outcome, Outcome::NotRun).then(|| what.into())
+}
+
+/// A program that is wired and cannot be run.
+fn cannot_run(path: &str, why: &str) -> Option<Found> {
+    let what =
+        format!("`{path}` is wired, but {why}: every call of a tool in its matcher is denied");
+    Some(what.into())
+}
+
+pub(super) fn missing(trial: &Trial) -> Option<Found> {
+    match trial.failure()?.kind() {
+        io::ErrorKind::NotFound => cannot_run(&trial.path, "is not there"),
+        _ => None,
+    }
+}
+
+pub(super) fn not_executable(trial: &Trial) -> Option<Found> {
+    match trial.failure()?.kind() {
+        io::ErrorKind::PermissionDenied => cannot_run(&trial.path, "may not be run"),
+        _ => None,
+    }
+}
+
+pub(super) fn failing(trial: &Trial) -> Option<Found> {
+    let error = trial.failure()?;
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => None,
+        _ => cannot_run(&trial.path, &format!("fails: {error}")),
+    }
+}
+
+pub(super) fn of_another_version(Trial { path, outcome, .. }: &Trial) -> Option<Found> {
+    const OURS: &str = concat!("statewarden ", env!("CARGO_PKG_VERSION"));
+    match outcome {
+        // A script that does not find its program says so in the live test.
+        Outcome::Ran { version, .. } if version != OURS && !version.is_empty() => {
+            let what = format!("`{path}` is wired and says `{version}`; this program is `{OURS}`");
+            Some(what.into())
         }
+        _ => None,
+    }
+}
+
+pub(super) fn guards(trial: &Trial) -> Option<Found> {
+    let path = &trial.path;
+    let what = match trial.live()? {
+        LiveTest::Guards => {
+            format!("`{path}` denies `.devt/state/notes.md` and lets `scratchpad.md` pass")
+        }
+        LiveTest::IsOff => format!("`{path}` denies nothing: the settings say so"),
+        _ => return None,
     };
-    let is_silent = allowed.stdout.is_empty() && allowed.code == Some(0);
-    let is_enforced = subject.settings.settings.mode_of(devt::ID) == Mode::Enforce;
-    let (what, fix) = match (is_denial(&denied), is_silent) {
-        (true, true) => {
-            let what =
-                format!("`{path}` denies `.devt/state/notes.md` and lets `scratchpad.md` pass");
-            return Finding::info(id, what);
+    Some(what.into())
+}
+
+pub(super) fn untried(trial: &Trial) -> Option<Found> {
+    match trial.live()? {
+        LiveTest::Untried { temp, why } => {
+            let what = format!("`{}` could not be tried: {why}", trial.path);
+            Some(Found::about(what, temp.display()))
         }
-        (false, _) if !is_enforced => {
-            return Finding::info(id, format!("`{path}` denies nothing: the settings say so"));
+        _ => None,
+    }
+}
+
+fn did_not_deny(path: &str, said: &str) -> Option<Found> {
+    let what = format!("`{path}` did not deny `.devt/state/notes.md` as it should: {said}");
+    Some(what.into())
+}
+
+pub(super) fn complains(trial: &Trial) -> Option<Found> {
+    match trial.live()? {
+        LiveTest::Complains(said) => did_not_deny(&trial.path, said),
+        _ => None,
+    }
+}
+
+pub(super) fn lets_all_pass(trial: &Trial) -> Option<Found> {
+    match trial.live()? {
+        LiveTest::LetsAllPass(said) => did_not_deny(&trial.path, said),
+        _ => None,
+    }
+}
+
+pub(super) fn blocks(trial: &Trial) -> Option<Found> {
+    match trial.live()? {
+        LiveTest::Blocks(said) => {
+            let path = &trial.path;
+            Some(format!("`{path}` does not let `.devt/state/scratchpad.md` pass: {said}").into())
         }
-        (false, _) => {
-            let what = format!("`{path}` did not deny `.devt/state/notes.md` as it should");
-            let fix = match denied.code {
-                Some(2) => "do what it says; until then allowed work may be blocked",
-                _ => "install this version again; nothing is guarded now",
-            };
-            (format!("{what}: {}", describe(&denied)), fix)
-        }
-        (true, false) => {
-            let what = format!("`{path}` does not let `.devt/state/scratchpad.md` pass");
-            let fix = "install this version again; allowed work is blocked now";
-            (format!("{what}: {}", describe(&allowed)), fix)
-        }
-    };
-    Finding::error(id, what, fix)
+        _ => None,
+    }
 }
 
 /// The one shape that Claude Code takes for a denial, alone on stdout.

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Finding, Subject, process};
+use super::{Facts, Found, Subject, process};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::env;
 use crate::base::path;
@@ -36,49 +36,68 @@ pub(super) fn places(context: &Context<'_>, sites: &[Site<'_>]) -> Vec<PathBuf> 
     places
 }
 
-pub(super) fn examine(subject: &Subject<'_>) -> Vec<Finding> {
-    let Some(places) = &subject.strict else {
-        return Vec::new();
-    };
-    let mut findings = vec![match writable(subject, places) {
-        Err(why) => not_in_force(&why),
-        Ok((open, _)) if open.is_empty() => {
-            let n = text::count(places.len(), "place is", "places are");
-            Finding::info(
-                "strict",
-                format!("in force: {n} read-only for a command that cannot be judged"),
-            )
-        }
-        Ok((open, said)) if open.len() == places.len() => not_in_force(&said),
-        Ok((open, _)) => {
-            let open = join_limited(
-                open.iter().map(|place| format!("`{place}`")).collect(),
-                ROOM,
-            );
-            let fix = "run a command in that directory, or write a state file there: what was looked at once is kept";
-            Finding::warning("strict", format!("not kept: {open}"), fix)
-        }
-    }];
-    if subject
-        .place
-        .client_settings()
-        .iter()
-        .any(|file| has_sandbox(file))
-    {
-        let what = "Claude Code's sandbox is on, in which no fence can be had";
-        let fix = "list the state directories in `sandbox.filesystem.denyWrite` of Claude Code's settings";
-        findings.push(Finding::warning("strict-sandbox", what, fix));
-    }
-    findings
+/// The fence, tried.
+pub(super) struct Fence {
+    places: Vec<PathBuf>,
+    /// Those in which a command would write, and what it said on stderr.
+    tried: Result<(Vec<String>, String), String>,
 }
 
-fn not_in_force(why: &str) -> Finding {
+impl Fence {
+    /// `None` where strict mode is off.
+    pub(super) fn of(subject: &Subject<'_>) -> Option<Self> {
+        let places = subject.strict.clone()?;
+        let tried = writable(subject, &places);
+        Some(Self { places, tried })
+    }
+
+    /// Why no place is kept.
+    fn why_not(&self) -> Option<&str> {
+        match &self.tried {
+            Err(why) => Some(why),
+            Ok((open, said)) if !open.is_empty() && open.len() == self.places.len() => Some(said),
+            Ok(_) => None,
+        }
+    }
+
+    /// The places that are not kept; `None` where none is.
+    fn open(&self) -> Option<&[String]> {
+        match (&self.tried, self.why_not()) {
+            (Ok((open, _)), None) => Some(open),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn in_force(facts: &Facts<'_>) -> Option<Found> {
+    let fence = facts.fence.as_ref()?;
+    let n = text::count(fence.places.len(), "place is", "places are");
+    let what = format!("in force: {n} read-only for a command that cannot be judged");
+    fence.open()?.is_empty().then(|| what.into())
+}
+
+pub(super) fn not_in_force(facts: &Facts<'_>) -> Option<Found> {
+    let why = facts.fence.as_ref()?.why_not()?;
     let said = why.trim().trim_start_matches("statewarden: ");
-    Finding::warning(
-        "strict",
+    Some(Found::about(
         format!("`strict`: not in force: {said}"),
         missing(),
-    )
+    ))
+}
+
+pub(super) fn not_kept(facts: &Facts<'_>) -> Option<Found> {
+    let open = facts.fence.as_ref()?.open()?;
+    let places = open.iter().map(|place| format!("`{place}`"));
+    let what = format!("not kept: {}", join_limited(places.collect(), ROOM));
+    (!open.is_empty()).then(|| what.into())
+}
+
+pub(super) fn in_a_sandbox(facts: &Facts<'_>) -> Option<Found> {
+    const WHAT: &str = "Claude Code's sandbox is on, in which no fence can be had";
+    facts.fence.as_ref()?;
+    let files = facts.subject.place.client_settings();
+    let has_one = files.iter().any(|file| has_sandbox(file));
+    has_one.then(|| WHAT.to_owned().into())
 }
 
 /// The places in which a command of a session would write, and what it said on stderr.
