@@ -68,12 +68,45 @@ impl DenyCode {
         }
     }
 
-    /// Whether the refused name is the trouble, so that another place would do.
-    pub fn is_about_names(self) -> bool {
-        matches!(
-            self,
-            Self::AdHocName | Self::EphemeralName | Self::UndeclaredDirectory
-        )
+    /// What the rule is about.
+    pub const fn subject(self) -> Subject {
+        match self {
+            Self::AdHocName | Self::UndeclaredDirectory => Subject::Name,
+            Self::EphemeralName => Subject::TemporaryName,
+            Self::PathEscape => Subject::Path,
+            Self::WrongWriter | Self::ProgramOwned => Subject::Writer,
+            Self::MalformedContent | Self::IllegalTransition => Subject::Content,
+            Self::BulkRemoval | Self::GateClosed | Self::ProtectedFile => Subject::Call,
+        }
+    }
+}
+
+/// What is wrong where a rule is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The name, whoever uses it.
+    Name,
+    /// The name, for a file tool alone: programs have temporary files.
+    TemporaryName,
+    /// Where the path leads, whoever follows it.
+    Path,
+    /// Who writes.
+    Writer,
+    /// What is written.
+    Content,
+    /// What the call does as a whole.
+    Call,
+}
+
+impl Subject {
+    /// Whether another name or place would do.
+    pub fn is_name(self) -> bool {
+        matches!(self, Self::Name | Self::TemporaryName)
+    }
+
+    /// Whether the rule holds for every actor and program.
+    pub fn holds_for_everyone(self) -> bool {
+        matches!(self, Self::Name | Self::Path)
     }
 }
 

@@ -73,7 +73,7 @@ fn redirect(first: &Denial, others: &[Denial], room: usize) -> String {
             "."
         };
     }
-    if first.code.is_about_names() {
+    if first.code.subject().is_name() {
         let site = excerpt(&first.site, 80);
         let _ = write!(
             text,

@@ -140,12 +140,6 @@ pub enum Because {
     NotCertain,
 }
 
-/// Whether a code is about the name alone, so that it holds for every actor.
-pub fn holds_for_everyone(code: DenyCode) -> bool {
-    use DenyCode::{AdHocName, PathEscape, UndeclaredDirectory};
-    matches!(code, AdHocName | UndeclaredDirectory | PathEscape)
-}
-
 /// Decides about one change.
 pub fn decide(case: &Case<'_>) -> Attribution {
     let all = case.candidates;
@@ -232,9 +226,10 @@ fn of_our_own(case: &Case<'_>) -> Option<Verdict> {
 fn of_untracked(case: &Case<'_>, code: DenyCode, is_convicted: bool) -> Verdict {
     use DenyCode::{IllegalTransition, MalformedContent, ProgramOwned};
     let all = case.candidates;
-    let is_bad_name = all
-        .iter()
-        .all(|one| one.code.is_some_and(holds_for_everyone));
+    let is_bad_name = all.iter().all(|one| {
+        one.code
+            .is_some_and(|code| code.subject().holds_for_everyone())
+    });
     if !is_bad_name && all.iter().any(|one| one.version_control) {
         return Verdict::Report(Because::VersionControl);
     }

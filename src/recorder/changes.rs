@@ -9,7 +9,7 @@ use crate::log::append::LogFile;
 use crate::log::record::LogLine;
 use crate::recorder::calls::OURSELVES;
 use crate::recorder::contents::Contents;
-use crate::recorder::entry::{BlobId, ChangeKind};
+use crate::recorder::entry::{BlobId, ChangeKind, Kind};
 use crate::recorder::index::Index;
 
 /// What was decided about a change.
@@ -44,6 +44,11 @@ pub struct ChangeRecord {
     /// The ids of the contents; none for no file, and for what is too large.
     pub before: Option<BlobId>,
     pub after: Option<BlobId>,
+    /// What it was, and is, where that is no file.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub before_kind: Option<Kind>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub after_kind: Option<Kind>,
     /// Bytes afterwards.
     pub size: Option<u64>,
     pub decision: Outcome,

@@ -12,7 +12,6 @@ use crate::contract::table::Classification;
 use crate::guard::claims::Resolution;
 use crate::recorder::attribution::{
     Attribution, Candidate, Case, Concern, End, EntryKind, Growth, Tie, Verdict, decide,
-    holds_for_everyone,
 };
 use crate::recorder::bulk::{self, Bulk, Renamed};
 use crate::recorder::calls::{Call, Progress, Work};
@@ -64,7 +63,7 @@ impl Decision<'_, '_> {
     /// Whether the entry has a name that no actor may use.
     pub(super) fn is_bad_name(&self) -> bool {
         let denial = self.denial.as_ref();
-        denial.is_some_and(|denial| holds_for_everyone(denial.code))
+        denial.is_some_and(|denial| denial.code.subject().holds_for_everyone())
     }
 }
 
@@ -149,7 +148,7 @@ fn objections(
         Some(Bulk::Along) => None,
         None => judged.objection(&call.caller.actor()?).filter(|denial| {
             // Of a call without a note only names are judged.
-            holds_for_everyone(denial.code) || !facts.is_without_note(call)
+            denial.code.subject().holds_for_everyone() || !facts.is_without_note(call)
         }),
     };
     candidates.iter().map(objection).collect()
@@ -280,7 +279,7 @@ fn concern(judged: &Judged<'_, '_>, main: Option<&Denial>) -> Option<Concern> {
         // A person edits these, and what they say is in force at once.
         Some(DenyCode::ProtectedFile) if judged.is_of_own_settings() => None,
         Some(DenyCode::ProtectedFile) => Some(Concern::Protected),
-        Some(code) if change.act() == ChangeKind::Create && holds_for_everyone(code) => {
+        Some(code) if change.act() == ChangeKind::Create && code.subject().holds_for_everyone() => {
             Some(Concern::Stray)
         }
         _ => judged.moves_a_gate().then_some(Concern::Gate),

@@ -11,7 +11,6 @@ use crate::guard::content::Content;
 use crate::guard::decision::{self, Call, Channel, Objection};
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
-use crate::recorder::attribution::holds_for_everyone;
 use crate::recorder::contents::Contents;
 use crate::recorder::entry::{Change, ChangeKind, Kind, State};
 use crate::systems::files::Files;
@@ -131,7 +130,7 @@ impl<'a, 's> Judged<'a, 's> {
     /// Whether the name is wrong, whoever made the entry.
     pub fn has_bad_name(&self) -> bool {
         let objection = self.objection(&Actor::Main);
-        objection.is_some_and(|denial| holds_for_everyone(denial.code))
+        objection.is_some_and(|denial| denial.code.subject().holds_for_everyone())
     }
 
     /// Whether the text as it is now may be written.

@@ -13,7 +13,7 @@ use crate::recorder::calls::{Call, Caller, Work};
 use crate::recorder::changes::{self, ChangeRecord, Outcome};
 use crate::recorder::contents::Contents;
 use crate::recorder::decide::Decision;
-use crate::recorder::entry::{Change, State};
+use crate::recorder::entry::{Change, Kind, State};
 use crate::recorder::findings::{Done, Finding, Findings, MadeBy, Recipient};
 use crate::recorder::mediate::{Recorder, warn_on_error};
 use crate::recorder::pipeline::Step;
@@ -73,11 +73,17 @@ fn change_record(recorder: &Recorder<'_>, change: &Change, by: Option<&Caller>) 
         agent_id: text(|by| &by.agent_id),
         before: change.before.and_then(|before| before.blob),
         after: change.after.and_then(|after| after.blob),
+        before_kind: change.before.and_then(kind_unless_file),
+        after_kind: change.after.and_then(kind_unless_file),
         size: change.after.map(|after| after.size),
         decision: Outcome::Allowed,
         certain: false,
         code: None,
     }
+}
+
+fn kind_unless_file(state: State) -> Option<Kind> {
+    (state.kind != Kind::File).then_some(state.kind)
 }
 
 fn append_change(

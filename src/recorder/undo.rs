@@ -16,7 +16,7 @@ use crate::project::sites::Site;
 use crate::recorder::attribution::Verdict;
 use crate::recorder::bulk::Renamed;
 use crate::recorder::decide::{Decision, Facts};
-use crate::recorder::entry::{Kind, State};
+use crate::recorder::entry::{Kind, Nanos, State};
 use crate::recorder::findings::Done;
 use crate::recorder::index::Index;
 use crate::store::archive::{Archive, Item, Undone, WhenChanged, stays_inside};
@@ -144,16 +144,17 @@ fn write_back(
     let change = decision.change;
     let entry = (decision.judged.claim.entry.as_str(), change.path());
     let after = change.after.as_ref();
+    let former = Former::from(before);
     let logs = facts.recorder.project.logs().all();
     let log = logs.iter().find(|log| log.path() == change.path());
     let Some((log, true)) = log.map(|log| (log, log.written().is_some())) else {
         let bytes = before.blob.and_then(|blob| facts.contents.get(blob));
-        return place.put_back(locked, entry, before, after, bytes);
+        return place.put_back(locked, entry, &former, after, bytes);
     };
     let mut done = Err(Refused::Later);
     make_own_folder(&log.dir)?;
     with_lock(&log.dir, place.wait, |_| {
-        done = place.put_back(locked, entry, before, after, log.written());
+        done = place.put_back(locked, entry, &former, after, log.written());
         Ok(())
     })?;
     done
@@ -336,6 +337,23 @@ fn display(facts: &Facts<'_, '_>, path: &Path) -> String {
     below.map_or(whole.clone(), str::to_owned)
 }
 
+/// What an entry is made as again, beside its content.
+pub struct Former {
+    pub kind: Kind,
+    pub mode: u32,
+    pub mtime: Nanos,
+}
+
+impl From<&State> for Former {
+    fn from(state: &State) -> Self {
+        Self {
+            kind: state.kind,
+            mode: state.mode,
+            mtime: state.mtime,
+        }
+    }
+}
+
 impl Place<'_> {
     /// Runs under the site's locks, and under those of all of it where it is gone.
     ///
@@ -369,7 +387,7 @@ impl Place<'_> {
         &self,
         locked: &Locked<'_>,
         (name, path): (&str, &Path),
-        former: &State,
+        former: &Former,
         found: Option<&State>,
         bytes: Option<Vec<u8>>,
     ) -> Result<Option<PathBuf>, Refused> {
@@ -405,7 +423,7 @@ impl Place<'_> {
 }
 
 /// Writes what an entry held, under a name that is free; `restore` takes the same way.
-fn write_former(path: &Path, former: &State, bytes: &[u8]) -> io::Result<()> {
+fn write_former(path: &Path, former: &Former, bytes: &[u8]) -> io::Result<()> {
     if let Some(above) = path.parent() {
         replace::make_dir(above)?;
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::denial::Mode;
 use crate::settings::contracts::{self, Brought};
-use crate::settings::file::{EvidenceFile, File, SystemFile};
+use crate::settings::file::{ArchiveFile, EvidenceFile, File, LogFile, SystemFile};
 use crate::settings::model::{DeclaredBy, KnownSystem, Openness, Settings};
 use crate::settings::typed::settings;
 
@@ -277,34 +277,38 @@ pub(super) fn overlay_system(base: SystemFile, later: SystemFile) -> SystemFile 
 /// them.
 fn enforce_managed(file: &mut File, managed: &File) -> Vec<String> {
     let mut out = Vec::new();
+    // Each key by its name: one that is missing here could be weakened in silence.
+    let File {
+        mode,
+        completion,
+        dispatch,
+        undo,
+        recorder,
+        on_error,
+        strict,
+        archive,
+        log,
+        evidence,
+        systems,
+    } = file;
     macro_rules! rise {
         ($($name:ident)*) => {
-            $(at_least(&mut file.$name, managed.$name, stringify!($name), &mut out);)*
+            $(at_least($name, managed.$name, stringify!($name), &mut out);)*
         };
     }
     rise!(mode completion dispatch undo recorder on_error strict);
-    if let (Some(archive), Some(held)) = (&mut file.archive, &managed.archive) {
-        at_least(&mut archive.runs, held.runs, "archive.runs", &mut out);
+    if let (Some(ArchiveFile { runs }), Some(held)) = (archive, &managed.archive) {
+        at_least(runs, held.runs, "archive.runs", &mut out);
     }
-    if let (Some(evidence), Some(held)) = (&mut file.evidence, &managed.evidence) {
-        at_least(&mut evidence.mode, held.mode, "evidence.mode", &mut out);
-        pin(
-            &mut evidence.commands,
-            &held.commands,
-            "evidence.commands",
-            &mut out,
-        );
+    if let (Some(EvidenceFile { mode, commands }), Some(held)) = (evidence, &managed.evidence) {
+        at_least(mode, held.mode, "evidence.mode", &mut out);
+        pin(commands, &held.commands, "evidence.commands", &mut out);
     }
-    if let (Some(log), Some(held)) = (&mut file.log, &managed.log) {
-        at_least(
-            &mut log.max_bytes,
-            held.max_bytes,
-            "log.max_bytes",
-            &mut out,
-        );
+    if let (Some(LogFile { max_bytes }), Some(held)) = (log, &managed.log) {
+        at_least(max_bytes, held.max_bytes, "log.max_bytes", &mut out);
     }
     let absent = SystemFile::default();
-    for (id, system) in file.systems.iter_mut().flatten() {
+    for (id, system) in systems.iter_mut().flatten() {
         let held = managed
             .systems
             .as_ref()
@@ -323,28 +327,49 @@ fn enforce_managed_system(
     general: Option<Mode>,
     out: &mut Vec<String>,
 ) {
+    let SystemFile {
+        enabled,
+        mode,
+        contract,
+        extra_names,
+        extra_globs,
+        subdirectories,
+        roots,
+        roles,
+        programs,
+        site,
+        open,
+        long_lived,
+        canonical,
+        patterns,
+        ephemeral,
+        owners,
+        content,
+        gates,
+        aliases,
+    } = system;
     let key = |name: &str| format!("systems.{id}.{name}");
     let on = held.is_switched_on().then_some(Mode::Warn);
-    let mode = held.mode.or(general).or(on);
-    let is_on = mode.is_some_and(|mode| mode > Mode::Off);
-    at_least(&mut system.mode, mode, &key("mode"), out);
+    let least = held.mode.or(general).or(on);
+    let is_on = least.is_some_and(|mode| mode > Mode::Off);
+    at_least(mode, least, &key("mode"), out);
     at_least(
-        &mut system.enabled,
+        enabled,
         held.enabled.or(is_on.then_some(true)),
         &key("enabled"),
         out,
     );
     macro_rules! pin {
         ($($name:ident)*) => {
-            $(pin(&mut system.$name, &held.$name, &key(stringify!($name)), out);)*
+            $(pin($name, &held.$name, &key(stringify!($name)), out);)*
         };
     }
     pin!(contract extra_names extra_globs subdirectories roots roles programs);
     // What the managed file declares is closed unless it says so.
-    let open = held
+    let openness = held
         .open
         .or(held.site.is_some().then_some(Openness::Closed));
-    pin(&mut system.open, &open, &key("open"), out);
+    pin(open, &openness, &key("open"), out);
     pin!(site long_lived canonical patterns ephemeral owners content gates aliases);
 }
 

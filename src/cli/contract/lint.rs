@@ -18,7 +18,7 @@ use crate::base::target::{Act, Target};
 use crate::base::text;
 use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
-use crate::contract::denial::{Denial, DenyCode};
+use crate::contract::denial::{Denial, Subject};
 use crate::contract::glob::Pattern;
 use crate::contract::table::{Bucket, Name, Row, Writer};
 use crate::formats::markdown;
@@ -167,7 +167,7 @@ impl Lint<'_> {
             findings.extend(found.map(|denial| Finding {
                 file: text.path.clone(),
                 line,
-                kind: if is_of_name(&denial) {
+                kind: if denial.code.subject() == Subject::Name {
                     FindingKind::UnknownName
                 } else {
                     FindingKind::WrongWriter
@@ -261,7 +261,7 @@ impl Lint<'_> {
         // Not every filling makes a directory a state directory.
         for example in examples.filter(|example| self.is_below_site(example)) {
             match self.denial(&example, reader) {
-                Some(denial) if is_of_name(&denial) => denials.push(denial),
+                Some(denial) if denial.code.subject() == Subject::Name => denials.push(denial),
                 Some(denial) if mention.is_to_be_written() => return Some(denial),
                 _ => return None,
             }
@@ -358,14 +358,6 @@ impl Lint<'_> {
             }));
         }
     }
-}
-
-/// Whether a rule is about the name, whoever writes it.
-fn is_of_name(denial: &Denial) -> bool {
-    matches!(
-        denial.code,
-        DenyCode::AdHocName | DenyCode::UndeclaredDirectory
-    )
 }
 
 fn why(denial: &Denial) -> String {

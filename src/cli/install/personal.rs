@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::disk::bounded_read::read_text;
 use crate::base::git::WorkTree;
+use crate::contract::glob::Pattern;
 use crate::store::replace;
 
 /// Whether denials are real.
@@ -61,26 +62,38 @@ fn exclude_file(tree: &WorkTree) -> PathBuf {
     tree.common_dir().join("info/exclude")
 }
 
-/// The lines for git, below a comment by which they are known again.
-fn lines(top: &Path, project: &Path) -> String {
+/// What a person has in a project, and nobody else.
+const PERSONAL: [&str; 2] = [".claude/settings.local.json", SETTINGS];
+
+/// Comes before the lines for git, which are known by it again.
+const HEADER: &str = "# written by `statewarden install`\n";
+
+/// The line for git about a personal file.
+fn line(top: &Path, project: &Path, name: &str) -> String {
     let below = project.strip_prefix(top).unwrap_or(Path::new(""));
-    let files = [".claude/settings.local.json", SETTINGS].map(|name| {
-        let path = below.join(name);
-        format!("/{}\n", path.to_string_lossy().replace('\\', "/"))
-    });
-    format!("# written by `statewarden install`\n{}", files.concat())
+    let path = below.join(name);
+    format!("/{}\n", path.to_string_lossy().replace('\\', "/"))
 }
 
-/// Whether rules for git are about the personal files.
-fn speaks_of_them(rules: &str) -> bool {
-    let ends = [".claude", "settings.local.json", ".local.json"];
-    let mut names = rules
-        .lines()
-        .map(|line| line.trim().trim_end_matches(['/', '*']));
-    names.any(|name| ends.iter().any(|end| name.ends_with(end)))
+/// Whether rules for git leave a personal file out. A rule that only git understands costs a line
+/// too many.
+fn is_left_out(rules: &str, name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let rules = rules.lines().map(str::trim);
+    let mut rules = rules.filter(|rule| !rule.starts_with(['#', '!']));
+    rules.any(|rule| {
+        let whole = rule.trim_start_matches('/').trim_end_matches("/**");
+        let whole = whole.trim_end_matches("/*").trim_end_matches('/');
+        let (dir, last) = whole.rsplit_once('/').unwrap_or(("", whole));
+        let Ok(pattern) = Pattern::parse(last) else {
+            return false;
+        };
+        let is_of_dir = dir.is_empty() || dir == "**" || dir.ends_with(".claude");
+        pattern.matches(".claude") || is_of_dir && pattern.matches(file)
+    })
 }
 
-/// Has git leave the personal files alone, unless a `.gitignore` speaks of them.
+/// Has git leave the personal files alone, unless a `.gitignore` does.
 pub(super) fn keep_out_of_commits(
     project: &Path,
     dry_run: bool,
@@ -95,11 +108,15 @@ pub(super) fn keep_out_of_commits(
         &tree.root.join(".gitignore"),
         &project.join(".gitignore"),
     ];
-    if rules
+    let rules: Vec<String> = rules
         .into_iter()
         .filter_map(|file| read_text(file).ok().flatten())
-        .any(|text| speaks_of_them(&text))
-    {
+        .collect();
+    let missing: Vec<&str> = PERSONAL
+        .into_iter()
+        .filter(|name| !rules.iter().any(|text| is_left_out(text, name)))
+        .collect();
+    if missing.is_empty() {
         return Ok(());
     }
     let name = exclude.display();
@@ -113,11 +130,28 @@ pub(super) fn keep_out_of_commits(
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    text += &lines(&tree.root, project);
+    text += HEADER;
+    for missing in missing {
+        text += &line(&tree.root, project, missing);
+    }
     replace::make_dir(exclude.parent().unwrap_or(&tree.git_dir))
         .and_then(|()| replace::replace(&exclude, text.as_bytes()))
         .with_context(|| format!("could not write `{name}`"))?;
     Ok(writeln!(out, "kept out of commits by `{name}`")?)
+}
+
+/// The text without the lines that this program wrote, which stand below its comment.
+fn without_our_lines(text: &str, top: &Path, project: &Path) -> String {
+    let Some((before, below)) = text.split_once(HEADER) else {
+        return text.to_owned();
+    };
+    let mut rest = below;
+    for name in PERSONAL {
+        rest = rest
+            .strip_prefix(&*line(top, project, name))
+            .unwrap_or(rest);
+    }
+    [before, rest].concat()
 }
 
 /// Takes out the trial and git's lines, where they are as they were written.
@@ -131,11 +165,13 @@ pub(super) fn remove(project: &Path) -> Result<()> {
     };
     let exclude = exclude_file(&tree);
     let text = read_text(&exclude)?.unwrap_or_default();
-    let rest = text.replacen(&lines(&tree.root, project), "", 1);
+    let rest = without_our_lines(&text, &tree.root, project);
     if rest.is_empty() && !text.is_empty() {
         // It was not there before.
         replace::remove(&exclude)?;
-        exclude.parent().map(replace::remove_if_empty);
+        if let Some(dir) = exclude.parent() {
+            replace::remove_if_empty(dir);
+        }
     } else if rest != text {
         replace::replace(&exclude, rest.as_bytes())?;
     }

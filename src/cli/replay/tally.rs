@@ -197,7 +197,7 @@ fn candidates(denied: &[DeniedCall], used: &HashMap<(String, String), FirstUse>)
     let (mut seen, mut candidates) = (HashSet::new(), Vec::new());
     for call in denied.iter().filter(|call| call.then == Then::Ran) {
         let at = &call.example.at;
-        for denial in call.denials.iter().filter(|it| it.code.is_about_names()) {
+        for denial in call.denials.iter().filter(|it| it.code.subject().is_name()) {
             let key = (call.session.clone(), denial.path.clone());
             if let Some(used) = used.get(&key)
                 && used.is_after(at)

@@ -4,6 +4,7 @@ use anyhow::{Context as _, Error, Result, anyhow, bail};
 use serde::Serialize;
 
 use super::refuse_other_repository;
+use crate::base::disk::resolve::is_missing;
 use crate::base::path;
 use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
@@ -11,7 +12,7 @@ use crate::guard::claims;
 use crate::recorder::changes::{self, ChangeRecord};
 use crate::recorder::contents::Contents;
 use crate::recorder::entry::{BlobId, Kind, State};
-use crate::recorder::undo::{Place, Refused};
+use crate::recorder::undo::{Former, Place, Refused};
 use crate::store::lock::IN_COMMAND;
 
 /// A content of a change.
@@ -38,9 +39,9 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
     let recorder = context.recorder_dir();
     let record = find(&path, id, &recorder)?;
     let contents = Contents::of(&recorder);
-    let (kept, when) = match side {
-        Side::Before => (record.before, "before"),
-        Side::After => (record.after, "after"),
+    let (kept, kind, when) = match side {
+        Side::Before => (record.before, record.before_kind, "before"),
+        Side::After => (record.after, record.after_kind, "after"),
     };
     let blob =
         kept.with_context(|| format!("`{path}` held nothing that is kept {when} change {id}"))?;
@@ -48,10 +49,16 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
         .with_context(|| format!("`{path}` is in no state directory"))?;
     let dir = site.dir();
     refuse_other_repository(&dir, context)?;
-    let found = std::fs::symlink_metadata(&path)
-        .ok()
-        .map(|meta| State::of(&meta));
-    let former = file_with(blob, found.as_ref(), context);
+    let found = match std::fs::symlink_metadata(&path) {
+        Ok(meta) => Some(State::of(&meta)),
+        Err(error) if is_missing(&error) => None,
+        Err(error) => bail!("could not read `{path}`: {error}"),
+    };
+    let former = Former {
+        kind: kind.unwrap_or(Kind::File),
+        mode: found.map_or(0o644, |found| found.mode),
+        mtime: context.now.timestamp_nanos_opt().unwrap_or_default(),
+    };
     let place = Place {
         archive: site.ring(&context.project, context.rules.settings.archive_runs),
         session: "restore",
@@ -79,22 +86,6 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
         point: format!("{when} change {}", record.id),
     };
     context.show(&document)
-}
-
-/// A file with a former content, and with the mode of the one that is there.
-fn file_with(blob: BlobId, found: Option<&State>, context: &CliContext<'_>) -> State {
-    let mtime = context.now.timestamp_nanos_opt().unwrap_or_default();
-    State {
-        kind: Kind::File,
-        mode: found.map_or(0o644, |found| found.mode),
-        dev: 0,
-        ino: 0,
-        size: 0,
-        mtime,
-        ctime: mtime,
-        born: 0,
-        blob: Some(blob),
-    }
 }
 
 /// The newest change of a file whose id begins so.

@@ -105,13 +105,15 @@ fn every_key_has_an_origin() {
     assert_eq!(found, keys);
 }
 
-/// A key, a weaker or earlier value, and a stronger or later one.
-const KEYS: [(&str, &str, &str); 8] = [
+/// A key, a weaker or earlier value, and a stronger or later one: all but `systems`, and what
+/// has a rule of its own: `strict`, which a project cannot set, and `evidence.commands`.
+const KEYS: [(&str, &str, &str); 9] = [
     ("mode", "warn", "enforce"),
     ("completion", "warn", "block"),
     ("dispatch", "warn", "block"),
     ("undo", "names", "exclusive"),
     ("recorder", "off", "on"),
+    ("evidence.mode", "record", "require"),
     ("on_error", "open", "closed"),
     ("archive.runs", "7", "9"),
     ("log.max_bytes", "70000", "80000"),
@@ -127,6 +129,14 @@ fn setting((key, value): (&str, &str)) -> String {
 
 #[test]
 fn every_key_is_put_over_an_earlier_one_and_held_by_the_managed_file() {
+    let file = File::parse(include_str!("../every-key.yaml")).unwrap();
+    let mut all: Vec<String> = file.keys();
+    let has_its_own = ["strict", "evidence.commands"];
+    all.retain(|key| !key.starts_with("systems.") && !has_its_own.contains(&key.as_str()));
+    all.sort_unstable();
+    let mut tried = KEYS.map(|(key, ..)| key);
+    tried.sort_unstable();
+    assert_eq!(tried.to_vec(), all);
     for (key, weak, strong) in KEYS {
         let (weak, strong) = (setting((key, weak)), setting((key, strong)));
         let resolved = Settings::resolve(
@@ -140,6 +150,10 @@ fn every_key_is_put_over_an_earlier_one_and_held_by_the_managed_file() {
         assert_eq!(against_managed(&strong, &weak, &[key]), accepts(&strong));
         assert_eq!(against_managed(&weak, &strong, &[]), accepts(&strong));
     }
+    let (managed, lower) = ("[make check]", "[make check, make test]");
+    let [managed, lower] = [managed, lower].map(|value| setting(("evidence.commands", value)));
+    let settings = against_managed(&managed, &lower, &["evidence.commands"]);
+    assert_eq!(settings, accepts(&managed));
 }
 
 #[test]

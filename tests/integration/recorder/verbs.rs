@@ -232,3 +232,28 @@ fn an_uninstall_in_a_call_is_the_calls() {
         ".claude/settings.local.json` (protected-file",
     );
 }
+
+#[test]
+#[cfg(unix)]
+fn a_link_is_restored_as_a_link() {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    let sandbox = Sandbox::new();
+    let plan = sandbox.path(".devt/state/plan.md");
+    sandbox.write(".devt/state/spec.md", "a spec\n");
+    symlink("spec.md", &plan).unwrap();
+    call(&sandbox, "main", "make", || ());
+    call(&sandbox, "main", "make plan", || {
+        fs::remove_file(&plan).unwrap();
+        sandbox.write(".devt/state/plan.md", "a plan\n");
+    });
+    let log = sandbox.run("log .devt/state/plan.md --json").json();
+    let id = log["changes"][0]["id"].as_str().unwrap();
+    let restore = ["restore", ".devt/state/plan.md", "--at", id];
+    sandbox.run(&restore).ends(0);
+    assert_eq!(fs::read_link(&plan).unwrap().to_str(), Some("spec.md"));
+    sandbox.run(&[&restore[..], &["--after"]].concat()).ends(0);
+    assert!(fs::symlink_metadata(&plan).unwrap().is_file());
+    assert_eq!(sandbox.read(".devt/state/plan.md"), "a plan\n");
+}

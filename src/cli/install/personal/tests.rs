@@ -7,14 +7,18 @@ use crate::cli::install::{Addition, Scope, Trial, install};
 
 #[test]
 fn personal_files_stay_out_of_commits() {
-    const LINES: &str = "# written by `statewarden install`\n/.claude/settings.local.json\n\
-                         /.claude/statewarden.local.yaml\n";
+    const HEADER: &str = "# written by `statewarden install`\n";
+    const CLIENT: &str = "/.claude/settings.local.json\n";
+    const OURS: &str = "/.claude/statewarden.local.yaml\n";
     for (exclude, ignore, expected) in [
-        (Some("# mine\n"), "", Some("# mine\n")),
-        (None, "target/\n", Some("")),
-        (Some("x\n"), "/.claude/\n", None),
-        (Some("x\n"), "*.local.json\n", None),
-        (Some(".claude/settings.local.json\n"), "", None),
+        (Some("# mine\n"), "", &[CLIENT, OURS][..]),
+        (None, "target/\n# .claude/\n!.claude/\n", &[CLIENT, OURS]),
+        (Some("x\n"), "/.claude/\n", &[]),
+        (Some("x\n"), "**/.claude/*\n", &[]),
+        (Some("x\n"), "*.local.*\n", &[]),
+        (Some("x\n"), "*.local.json\n", &[OURS]),
+        (Some("x\n"), "docs/*.local.json\n", &[CLIENT, OURS]),
+        (Some(".claude/settings.local.json\n"), "", &[OURS]),
     ] {
         let temp = Temp::new();
         temp.write("project/.git/HEAD", "");
@@ -26,9 +30,12 @@ fn personal_files_stay_out_of_commits() {
         run(wire, Scope::Local, &temp);
         run(wire, Scope::Local, &temp);
         let file = temp.place().project.join(".git/info/exclude");
-        let wanted = expected.map(|own| [own, LINES].concat());
-        let wanted = wanted.as_deref().or(exclude);
-        assert_eq!(fs::read_to_string(file).ok().as_deref(), wanted);
+        let mut wanted = exclude.unwrap_or_default().to_owned();
+        if !expected.is_empty() {
+            wanted += HEADER;
+            wanted += &expected.concat();
+        }
+        assert_eq!(fs::read_to_string(file).unwrap(), wanted, "{ignore}");
         run(unwire, Scope::Local, &temp);
         assert_eq!(temp.tree(), before);
     }
