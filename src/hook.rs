@@ -22,8 +22,8 @@ use crate::host::reply::Reply;
 use crate::host::stdin::{self, Input};
 use crate::lifecycle::passage::Reading;
 use crate::lifecycle::{
-    agents, calls, config_change, evidence, nested, post_tool_use, session_start, settings_review,
-    strict, taken_back,
+    agents, calls, config_change, evidence, judge, nested, post_tool_use, session_start,
+    settings_review, strict,
 };
 use crate::project::context::Context;
 use crate::project::roots::Project;
@@ -199,14 +199,14 @@ fn before_call(
 fn guard(context: &Context<'_>, event: &Event<'_>, reading: Reading) -> Reply {
     let is_understood = reading.is_understood();
     let judged = match reading.changes {
-        Ok(changes) => taken_back::judge_call(context, event, changes),
+        Ok(changes) => judge::judge_call(context, event, changes),
         // With every system switched off there is no place to keep.
         Err(_) if context.registry.governed.is_empty() => return Reply::Silent,
         Err(unread) => Err(JudgeError::Call(unread)),
     };
     let (reply, claims) = match judged {
         Ok((decision, claims)) => (conclude(context, event, &decision, &claims), claims),
-        Err(unsettled) => return failure::refuse_unsettled(context, event, &unsettled),
+        Err(error) => return failure::refuse_unjudged(context, event, &error),
     };
     if !reply.refuses() {
         let (call, written) = if !claims.is_empty() {

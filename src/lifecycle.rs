@@ -7,6 +7,7 @@ pub mod config_change;
 pub mod counted_runs;
 pub mod evidence;
 pub mod freshness;
+pub mod judge;
 
 pub mod gates;
 pub mod nested;
@@ -17,4 +18,3 @@ pub mod session_start;
 pub mod settings_review;
 pub mod standing;
 pub mod strict;
-pub mod taken_back;

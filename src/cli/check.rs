@@ -26,8 +26,8 @@ use crate::guard::targets::mcp_act;
 use crate::host::event::{Event, Text, Tool};
 use crate::host::stdin::MAX_BYTES;
 use crate::lifecycle::agents;
+use crate::lifecycle::judge;
 use crate::lifecycle::passage::{Exit, Reading};
-use crate::lifecycle::taken_back;
 use crate::project::context::Context;
 use crate::shell::Scene;
 
@@ -119,14 +119,14 @@ impl PathRow {
     }
 
     /// A call that concerns a system and cannot be judged is denied as well.
-    fn refused(path: String, unsettled: &JudgeError) -> Self {
-        let code = Some(unsettled.code());
+    fn refused(path: String, error: &JudgeError) -> Self {
+        let code = Some(error.code());
         Self {
             decision: Ruling::Deny,
             code,
             rule: code,
-            system: unsettled.system().map(str::to_owned),
-            reason: Some(unsettled.reason()),
+            system: error.system().map(str::to_owned),
+            reason: Some(error.reason()),
             ..Self::new(path, &Decision::Allow { notes: Vec::new() })
         }
     }
@@ -322,22 +322,20 @@ fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<Pat
         registry: &all,
         ..context.world()
     };
-    let judged = taken_back::judge(&complete, event);
+    let judged = judge::judge(&complete, event);
     let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
     check_owners(&claims, context)?;
     let off = context.switched_off_among(&claims);
-    let row = match taken_back::judge(&world, event) {
-        _ if event.tool() == Tool::Agent => {
-            let objection = agents::objection_to_dispatch(&world, event);
-            return Ok(PathRow::new(
-                subject,
-                &Decision::of(objection.into_iter().collect()),
-            ));
-        }
+    if event.tool() == Tool::Agent {
+        let objection = agents::objection_to_dispatch(&world, event);
+        let decision = Decision::of(objection.into_iter().collect());
+        return Ok(PathRow::new(subject, &decision));
+    }
+    let row = match judge::judge(&world, event) {
         Ok((decision, claims)) => {
             PathRow::new(subject, &decision).passing_at(exit(event, context, &claims))
         }
-        Err(unsettled) => PathRow::refused(subject, &unsettled),
+        Err(error) => PathRow::refused(subject, &error),
     };
     Ok(row.unless_off(off))
 }

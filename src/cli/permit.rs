@@ -10,7 +10,7 @@ use crate::base::text::shell_quote;
 use crate::guard::decision::Ruling;
 use crate::guard::{message, outcome};
 use crate::host::event::Event;
-use crate::lifecycle::taken_back;
+use crate::lifecycle::judge;
 use crate::settings::model::EvidenceMode;
 use crate::systems::gate_record::Outcome;
 use crate::systems::workflow::GateStatus;
@@ -86,7 +86,7 @@ pub(super) fn objection(context: &CliContext<'_>) -> Option<String> {
     .to_string();
     let event = Event::parse(event.as_bytes()).ok()?;
     let world = context.world();
-    let (decision, claims) = taken_back::judge(&world, &event).ok()?;
+    let (decision, claims) = judge::judge(&world, &event).ok()?;
     if decision.ruling() != Ruling::Deny {
         return None;
     }

@@ -17,17 +17,6 @@ use crate::shell::{Analysis, Scene};
 use crate::systems::groups;
 use crate::systems::system::{Note, PriorText};
 
-/// Decides about a call, for the hook and for commands: reads the disk and writes nothing.
-///
-/// # Errors
-/// A target belongs to a system and could not be judged.
-pub fn judge<'w>(
-    context: &Context<'w>,
-    event: &Event<'_>,
-) -> Result<(Decision, Vec<Claim<'w>>), JudgeError> {
-    judge_changes(context, event, changes(context, event)?)
-}
-
 /// What a call would change.
 pub(crate) fn changes(context: &Context<'_>, event: &Event<'_>) -> Result<Analysis, JudgeError> {
     let scene = Scene {

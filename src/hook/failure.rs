@@ -128,12 +128,12 @@ pub(super) fn current_dir() -> Option<String> {
 
 /// The state directory that a call concerns which could not be judged: of its path, else the
 /// nearest one that the call names.
-fn site_of(context: &Context<'_>, event: &Event<'_>, unsettled: &JudgeError) -> Option<String> {
-    if let Some(path) = unsettled.path() {
+fn site_of(context: &Context<'_>, event: &Event<'_>, error: &JudgeError) -> Option<String> {
+    if let Some(path) = error.path() {
         let site = claims::site_of(path, &context.project, context.registry);
         return site.map(|site| site.dir());
     }
-    let system = unsettled.system()?;
+    let system = error.system()?;
     let around = Around {
         cwd: &context.cwd,
         home: context.env.home.as_deref(),
@@ -146,19 +146,19 @@ fn site_of(context: &Context<'_>, event: &Event<'_>, unsettled: &JudgeError) -> 
 }
 
 /// Refuses a call that could not be judged.
-pub(super) fn refuse_unsettled(
+pub(super) fn refuse_unjudged(
     context: &Context<'_>,
     event: &Event<'_>,
-    unsettled: &JudgeError,
+    error: &JudgeError,
 ) -> Reply {
-    let reason = unsettled.reason();
+    let reason = error.reason();
     let mut record = Record::new(What::Deny, &reason, Some(event), context.now.get());
     record.command_excerpt = Excerpts::around(context).of_call(event);
-    record.rule = Some(unsettled.code());
-    record.system = unsettled.system().map(str::to_owned);
-    record.file_path = unsettled.path().map(str::to_owned);
-    let site = site_of(context, event, unsettled);
-    let system = unsettled.system().unwrap_or_default();
+    record.rule = Some(error.code());
+    record.system = error.system().map(str::to_owned);
+    record.file_path = error.path().map(str::to_owned);
+    let site = site_of(context, event, error);
+    let system = error.system().unwrap_or_default();
     let log = denial_log(&context.logs(), system, site.as_deref());
     context.append(&log, &record);
     Reply::denial(event.kind(), reason)

@@ -327,28 +327,15 @@ fn enforce_managed_system(
     general: Option<Mode>,
     out: &mut Vec<String>,
 ) {
-    let SystemFile {
-        enabled,
-        mode,
-        contract,
-        extra_names,
-        extra_globs,
-        subdirectories,
-        roots,
-        roles,
-        programs,
-        site,
-        open,
-        long_lived,
-        canonical,
-        patterns,
-        ephemeral,
-        owners,
-        content,
-        gates,
-        aliases,
-    } = system;
     let key = |name: &str| format!("systems.{id}.{name}");
+    macro_rules! pin {
+        ($($name:ident)* | $($other:ident)*) => {
+            let SystemFile { $($name,)* $($other,)* } = system;
+            $(pin($name, &held.$name, &key(stringify!($name)), out);)*
+        };
+    }
+    pin!(contract extra_names extra_globs subdirectories roots roles programs site long_lived
+        canonical patterns ephemeral owners content gates aliases | enabled mode open);
     let on = held.is_switched_on().then_some(Mode::Warn);
     let least = held.mode.or(general).or(on);
     let is_on = least.is_some_and(|mode| mode > Mode::Off);
@@ -359,18 +346,11 @@ fn enforce_managed_system(
         &key("enabled"),
         out,
     );
-    macro_rules! pin {
-        ($($name:ident)*) => {
-            $(pin($name, &held.$name, &key(stringify!($name)), out);)*
-        };
-    }
-    pin!(contract extra_names extra_globs subdirectories roots roles programs);
     // What the managed file declares is closed unless it says so.
     let openness = held
         .open
         .or(held.site.is_some().then_some(Openness::Closed));
     pin(open, &openness, &key("open"), out);
-    pin!(site long_lived canonical patterns ephemeral owners content gates aliases);
 }
 
 /// The systems that the managed file switches on by name, whatever their mode.

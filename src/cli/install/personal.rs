@@ -62,7 +62,7 @@ fn exclude_file(tree: &WorkTree) -> PathBuf {
     tree.common_dir().join("info/exclude")
 }
 
-/// What a person has in a project, and nobody else.
+/// Files of one person in a project.
 const PERSONAL: [&str; 2] = [".claude/settings.local.json", SETTINGS];
 
 /// Comes before the lines for git, which are known by it again.
@@ -75,22 +75,37 @@ fn line(top: &Path, project: &Path, name: &str) -> String {
     format!("/{}\n", path.to_string_lossy().replace('\\', "/"))
 }
 
-/// Whether rules for git leave a personal file out. A rule that only git understands costs a line
-/// too many.
-fn is_left_out(rules: &str, name: &str) -> bool {
+/// Whether a line of rules for git leaves a personal file out. A rule that only git understands
+/// costs a line too many.
+fn leaves_out(rule: &str, name: &str) -> bool {
+    if rule.starts_with(['#', '!']) {
+        return false;
+    }
+    let contents = rule.trim_start_matches('/').trim_end_matches("/**");
+    let path = contents.trim_end_matches("/*").trim_end_matches('/');
+    let (dir, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let Ok(pattern) = Pattern::parse(last) else {
+        return false;
+    };
+    let is_of_file = dir.is_empty() || dir == "**" || dir.ends_with(".claude");
     let file = name.rsplit('/').next().unwrap_or(name);
-    let rules = rules.lines().map(str::trim);
-    let mut rules = rules.filter(|rule| !rule.starts_with(['#', '!']));
-    rules.any(|rule| {
-        let whole = rule.trim_start_matches('/').trim_end_matches("/**");
-        let whole = whole.trim_end_matches("/*").trim_end_matches('/');
-        let (dir, last) = whole.rsplit_once('/').unwrap_or(("", whole));
-        let Ok(pattern) = Pattern::parse(last) else {
-            return false;
-        };
-        let is_of_dir = dir.is_empty() || dir == "**" || dir.ends_with(".claude");
-        pattern.matches(".claude") || is_of_dir && pattern.matches(file)
-    })
+    pattern.matches(".claude") || is_of_file && pattern.matches(file)
+}
+
+/// The personal files that no rule leaves out.
+fn in_reach_of_git(tree: &WorkTree, project: &Path) -> Vec<&'static str> {
+    let files = [
+        exclude_file(tree),
+        tree.root.join(".gitignore"),
+        project.join(".gitignore"),
+    ];
+    let texts = files
+        .iter()
+        .filter_map(|file| read_text(file).ok().flatten());
+    let rules: String = texts.map(|text| text + "\n").collect();
+    let mut names = PERSONAL.to_vec();
+    names.retain(|name| !rules.lines().any(|rule| leaves_out(rule.trim(), name)));
+    names
 }
 
 /// Has git leave the personal files alone, unless a `.gitignore` does.
@@ -103,19 +118,7 @@ pub(super) fn keep_out_of_commits(
         return Ok(());
     };
     let exclude = exclude_file(&tree);
-    let rules = [
-        &exclude,
-        &tree.root.join(".gitignore"),
-        &project.join(".gitignore"),
-    ];
-    let rules: Vec<String> = rules
-        .into_iter()
-        .filter_map(|file| read_text(file).ok().flatten())
-        .collect();
-    let missing: Vec<&str> = PERSONAL
-        .into_iter()
-        .filter(|name| !rules.iter().any(|text| is_left_out(text, name)))
-        .collect();
+    let missing = in_reach_of_git(&tree, project);
     if missing.is_empty() {
         return Ok(());
     }
@@ -140,7 +143,7 @@ pub(super) fn keep_out_of_commits(
     Ok(writeln!(out, "kept out of commits by `{name}`")?)
 }
 
-/// The text without the lines that this program wrote, which stand below its comment.
+/// The text without the lines that this program wrote below its comment.
 fn without_our_lines(text: &str, top: &Path, project: &Path) -> String {
     let Some((before, below)) = text.split_once(HEADER) else {
         return text.to_owned();

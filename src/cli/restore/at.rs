@@ -71,13 +71,8 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
     let bytes = contents.get(blob);
     let put_back =
         place.locked(|locked| place.put_back(locked, entry, &former, found.as_ref(), bytes));
-    let replaced = put_back.map_err(|refused| match refused {
-        Refused::NotKept => {
-            anyhow!("the content of `{path}` {when} change {id} is no longer kept")
-        }
-        Refused::Later | Refused::Superseded => anyhow!("`{path}` was changed just now; try again"),
-        Refused::Failed(error) => Error::new(error).context(format!("could not restore `{path}`")),
-    })?;
+    let point = format!("{when} change {id}");
+    let replaced = put_back.map_err(|refused| explain(refused, &path, &point))?;
     let document = RestoredContent {
         ok: true,
         path,
@@ -86,6 +81,14 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
         point: format!("{when} change {}", record.id),
     };
     context.show(&document)
+}
+
+fn explain(refused: Refused, path: &str, point: &str) -> Error {
+    match refused {
+        Refused::NotKept => anyhow!("the content of `{path}` {point} is no longer kept"),
+        Refused::Later | Refused::Superseded => anyhow!("`{path}` was changed just now; try again"),
+        Refused::Failed(error) => Error::new(error).context(format!("could not restore `{path}`")),
+    }
 }
 
 /// The newest change of a file whose id begins so.

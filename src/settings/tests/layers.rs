@@ -253,8 +253,8 @@ fn nothing_weakens_the_managed_file() {
     let overruled = [
         "systems.devt.contract",
         "systems.devt.extra_names",
-        "systems.n.open",
         "systems.n.site",
+        "systems.n.open",
     ];
     let settings = against_managed(managed, lower, &overruled);
     assert_eq!(settings.system("devt").extra_names, ["a"]);

@@ -1,16 +1,16 @@
-//! `restore FILE --at ID` of the actor's own newest change: whoever may not write the file may
-//! still take back what it wrote there.
+//! The decision about a call. Whoever may not write a file may still take back what it wrote
+//! there: `restore FILE --at ID` of the actor's own newest change is left to it.
 
 use crate::base::path;
 use crate::guard::claims::{Claim, JudgeError};
 use crate::guard::decision::Decision;
-use crate::guard::judge::{self, judge_changes};
+use crate::guard::judge;
 use crate::host::event::Event;
 use crate::project::context::Context;
 use crate::recorder::changes::{self, ChangeRecord};
 use crate::shell::{Analysis, OwnCommand};
 
-/// Decides about what a call would change, but for what it takes back of its actor's own.
+/// Decides about what a call would change.
 ///
 /// # Errors
 /// A target belongs to a system and could not be judged.
@@ -22,10 +22,10 @@ pub fn judge_call<'w>(
     changes
         .own_commands
         .retain(|command| !takes_back(context, event, command));
-    judge_changes(context, event, changes)
+    judge::judge_changes(context, event, changes)
 }
 
-/// The same of a call that is read for it.
+/// Decides about a call, for the hook and for commands: reads the disk and writes nothing.
 ///
 /// # Errors
 /// It cannot be read, or a target belongs to a system and could not be judged.
