@@ -73,7 +73,10 @@ fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
             shell.unknown_write();
             None
         }
-        Some(dir) => shell.absolute(&dir.text),
+        Some(dir) => {
+            let found = shell.found(dir).pop();
+            found.and_then(|dir| shell.absolute(&dir.text))
+        }
     };
     shell.spend(path.as_ref().map_or(0, String::len) / 64);
     let is_there = path.as_ref().is_some_and(|path| shell.is_dir(path));

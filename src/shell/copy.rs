@@ -73,7 +73,7 @@ impl Shell<'_> {
     }
 
     /// Sources and their destinations. Reports the backups that are made of files there.
-    fn pairs<'f>(&mut self, args: &Args<'f>) -> Vec<(&'f Field, Field)> {
+    fn pairs(&mut self, args: &Args<'_>) -> Vec<(Field, Field)> {
         let target_dir = args.value("t target-directory");
         let (sources, last) = match (target_dir, args.operands.split_last()) {
             (Some(dir), _) => (args.operands.as_slice(), dir),
@@ -81,17 +81,21 @@ impl Shell<'_> {
             (None, None) => return Vec::new(),
         };
         let is_place = args.has("T no-target-directory");
+        let sources: Vec<Field> = sources
+            .iter()
+            .flat_map(|source| self.found(source))
+            .collect();
         let into = target_dir.is_some() || sources.len() > 1 || (!is_place && self.holds_dir(last));
         let mut pairs = Vec::new();
         for from in sources {
             let to = if args.has("parents") {
-                last.join(from)
+                last.join(&from)
             } else if into {
-                inside(last, from)
+                inside(last, &from)
             } else {
                 last.clone()
             };
-            pairs.push((*from, to));
+            pairs.push((from, to));
         }
         if args.has("b backup S suffix") {
             for (_, to) in &pairs {
@@ -120,22 +124,22 @@ pub(super) fn copy(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     for (from, to) in shell.pairs(args) {
         if args.has("s symbolic-link") {
-            shell.report_link(&to, from);
+            shell.report_link(&to, &from);
         } else {
-            shell.lay(from, &to, NewDir::Named);
+            shell.lay(&from, &to, NewDir::Named);
         }
     }
 }
 
 pub(super) fn rename(shell: &mut Shell<'_>, args: &Args<'_>) {
     for (from, to) in shell.pairs(args) {
-        let new = if may_hold_state(&to) && !may_hold_state(from) {
+        let new = if may_hold_state(&to) && !may_hold_state(&from) {
             NewDir::Searched
         } else {
             NewDir::Named
         };
-        shell.lay(from, &to, new);
-        shell.report(from, Act::MoveAway);
+        shell.lay(&from, &to, new);
+        shell.report(&from, Act::MoveAway);
     }
 }
 
@@ -147,18 +151,20 @@ fn may_hold_state(path: &Field) -> bool {
 
 /// Moves a file or a tree to a path, or into a directory there.
 pub(super) fn move_to(shell: &mut Shell<'_>, from: &Field, to: &Field) {
-    shell.copy_to(from, to);
-    shell.report(from, Act::MoveAway);
+    for from in shell.found(from) {
+        shell.copy_to(&from, to);
+        shell.report(&from, Act::MoveAway);
+    }
 }
 
 pub(super) fn link(shell: &mut Shell<'_>, args: &Args<'_>) {
     let pairs = match args.operands.as_slice() {
-        [only] if !args.has("t target-directory") => vec![(*only, only.base_name())],
+        [only] if !args.has("t target-directory") => vec![((*only).clone(), only.base_name())],
         _ => shell.pairs(args),
     };
     for (from, to) in pairs {
         if args.has("s symbolic") {
-            shell.report_link(&to, from);
+            shell.report_link(&to, &from);
         } else {
             shell.report(&to, Act::Link);
         }

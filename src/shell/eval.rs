@@ -451,11 +451,11 @@ impl<'a> Shell<'a> {
             To::Append(word) => (word, Act::Edit),
         };
         // Bash writes nothing where a word becomes several.
-        let mut paths = self.fields(std::slice::from_ref(word));
-        let mut path = paths.pop()?;
-        if !paths.is_empty() {
+        let words = self.fields(std::slice::from_ref(word));
+        let [file] = words.as_slice() else {
             return None;
-        }
+        };
+        let mut path = self.found(file).pop()?;
         if matches!(redirect.to, To::Duplicate(_))
             && (path.known().is_none() || path.text.chars().all(|c| c.is_ascii_digit() || c == '-'))
         {

@@ -2,7 +2,7 @@
 
 use super::brace;
 use super::eval::{Output, Shell};
-use super::field::{Field, some_of, to_fields};
+use super::field::{Field, some_of};
 use super::glob::{escape, is_pattern};
 use super::lex::is_name;
 use super::syntax::{List, Parameter, Part, Quoting, Word};
@@ -61,6 +61,15 @@ impl Draft {
             Origin::Quoted | Origin::Break => self.pattern.push_str(&escape(&field.text)),
         }
     }
+
+    /// A pattern stays one: which names it fits is asked where they are changed.
+    fn finish(self) -> Field {
+        if is_pattern(&self.pattern) {
+            some_of(&self.field)
+        } else {
+            self.field
+        }
+    }
 }
 
 impl Shell<'_> {
@@ -77,32 +86,12 @@ impl Shell<'_> {
                 continue;
             };
             for pieces in words {
-                for draft in split(&pieces) {
-                    self.finish(draft, &mut fields);
-                }
+                fields.extend(split(&pieces).into_iter().map(Draft::finish));
             }
         }
         let bytes: usize = fields.iter().map(|field| field.text.len()).sum();
         self.spend(fields.len() + bytes / 64);
         fields
-    }
-
-    /// A pattern becomes the names that it fits, where there are any.
-    fn finish(&mut self, mut draft: Draft, fields: &mut Vec<Field>) {
-        let is_known = draft.field.known().is_some();
-        let mut found = Vec::new();
-        if is_pattern(&draft.pattern) {
-            if is_known {
-                found = to_fields(self.expand_glob(&draft.pattern));
-            } else {
-                draft.field = some_of(&draft.field);
-            }
-        }
-        if found.is_empty() {
-            fields.push(draft.field);
-        } else {
-            fields.extend(found);
-        }
     }
 
     /// A word as one field, neither split nor searched for.

@@ -1,7 +1,8 @@
 //! Patterns of names (Bash manual, "Pattern Matching"), and the names that are there.
 
 use super::eval::Shell;
-use super::field::join;
+use super::field::{Field, join, to_fields};
+use crate::base::target::Spelling;
 
 /// A pattern, taken apart.
 pub(super) struct Glob {
@@ -155,6 +156,19 @@ fn set(chars: &[char]) -> Option<(Element, usize)> {
 }
 
 impl Shell<'_> {
+    /// The names that are there of a pattern; of anything else itself.
+    pub(super) fn found(&mut self, field: &Field) -> Vec<Field> {
+        let is_open = field.spelling == Spelling::Glob { matches: None };
+        let pattern = field.known().filter(|text| is_open && is_pattern(text));
+        let found = pattern.map(|pattern| to_fields(self.expand_glob(pattern)));
+        match found {
+            None => vec![field.clone()],
+            // It is taken as it is written.
+            Some(names) if names.is_empty() => vec![Field::literal(field.text.as_str())],
+            Some(names) => names,
+        }
+    }
+
     /// The paths that a pattern fits, as the shell would spell them.
     pub(super) fn expand_glob(&mut self, pattern: &str) -> Vec<String> {
         let mut found = vec![String::new()];

@@ -22,7 +22,9 @@ const FIRST_PIPE: usize = 63;
 
 impl Shell<'_> {
     pub(super) fn report(&mut self, field: &Field, act: Act) {
-        self.add_target(field, act, None, None);
+        for name in self.found(field) {
+            self.add_target(&name, act, None, None);
+        }
     }
 
     pub(super) fn report_all<'f>(&mut self, fields: impl IntoIterator<Item = &'f Field>, act: Act) {
