@@ -1,29 +1,36 @@
 //! PowerShell: cmdlets, calls of .NET's file classes and redirections, with paths that are
-//! literals or were assigned one.
+//! literals or were assigned one. Blocks are read from top to bottom, whatever their condition.
 
 mod cmdlets;
 
 use std::collections::HashMap;
 
 use self::cmdlets::{Arguments, Effect, effect, method};
-use super::Limit;
 use super::copy::move_to;
 use super::eval::Shell;
-use super::field::{Field, dir_name, to_fields};
+use super::field::{Field, dir_name};
 use super::glob::is_pattern;
-use super::lex::{MAX_DEPTH, is_name_byte};
-use crate::base::target::Act;
+use super::lex::is_name_byte;
+use crate::base::target::{Act, Spelling};
 
-/// The longest value of a variable that is followed, in bytes: a path, or a short script.
-const MAX_VALUE: usize = 64 << 10;
-
-/// How much is copied in one step of the bound on work.
-const BYTES_A_STEP: usize = 256;
+#[derive(Default)]
+struct Statement {
+    /// The variable that gets its value.
+    variable: Option<String>,
+    /// The method of .NET whose arguments it is.
+    method: Option<Effect>,
+    words: Vec<Field>,
+    /// Whether it begins with a value instead of a name.
+    is_value: bool,
+}
 
 struct Reader<'t, 'h, 's> {
     rest: &'t str,
     shell: &'h mut Shell<'s>,
     variables: HashMap<String, Field>,
+    statement: Statement,
+    /// The statements around the parentheses that are open.
+    outer: Vec<Statement>,
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
@@ -32,20 +39,30 @@ pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
         rest: text,
         shell,
         variables: HashMap::new(),
+        statement: Statement::default(),
+        outer: Vec::new(),
     };
-    while !reader.rest.is_empty() && !reader.shell.has_given_up() {
-        reader.statements();
-        reader.skip(1);
+    while let Some(c) = reader.rest.chars().next()
+        && !reader.shell.has_given_up()
+    {
+        reader.token(c);
     }
+    while let Some(outer) = reader.outer.pop() {
+        reader.end();
+        reader.statement = outer;
+    }
+    reader.end();
 }
 
 impl<'t> Reader<'t, '_, '_> {
-    fn peek(&self) -> Option<char> {
-        self.rest.chars().next()
-    }
-
     fn skip(&mut self, len: usize) {
         self.rest = self.rest.get(len..).unwrap_or("");
+    }
+
+    /// Goes behind the next mark, or to the end.
+    fn skip_to(&mut self, mark: &str) {
+        let at = self.rest.find(mark);
+        self.skip(at.map_or(self.rest.len(), |at| at + mark.len()));
     }
 
     fn eat(&mut self, text: &str) -> bool {
@@ -54,283 +71,232 @@ impl<'t> Reader<'t, '_, '_> {
         rest.is_some()
     }
 
-    /// Takes the letters of a name.
     fn take_name(&mut self) -> &'t str {
-        let end = self
-            .rest
-            .bytes()
-            .position(|byte| !is_name_byte(byte) && byte != b':');
+        let is_end = |byte: &u8| !is_name_byte(*byte) && *byte != b':';
+        let end = self.rest.as_bytes().iter().position(is_end);
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
         name
     }
 
-    /// Over blanks, comments and continued lines.
-    fn skip_blanks(&mut self) {
-        loop {
-            let rest = self.rest;
-            match rest.as_bytes() {
-                [b' ' | b'\t' | b'\r', ..] => self.skip(1),
-                [b'`', b'\n', ..] => self.skip(2),
-                [b'#', ..] => self.skip(rest.find('\n').unwrap_or(rest.len())),
-                [b'<', b'#', ..] => self.skip(rest.find("#>").map_or(rest.len(), |at| at + 2)),
-                _ => return,
+    fn token(&mut self, c: char) {
+        let rest = self.rest;
+        match c {
+            '#' => self.skip(rest.find('\n').unwrap_or(rest.len())),
+            '<' if rest.starts_with("<#") => self.skip_to("#>"),
+            '\n' | ';' | '|' | '&' | '{' | '}' => {
+                self.skip(1);
+                self.end();
+            }
+            '(' => self.open(None),
+            ')' => self.close(),
+            '@' if rest.starts_with("@(") => self.skip(1),
+            c if c.is_whitespace() || ",`]".contains(c) => self.skip(c.len_utf8()),
+            '[' => self.class(),
+            '$' if self.statement.words.is_empty() && self.assigns() => {}
+            _ if self.redirects() => {}
+            c => {
+                self.statement.is_value |= self.statement.words.is_empty() && "$'\"@".contains(c);
+                let word = self.word();
+                self.statement.words.push(word);
             }
         }
     }
 
-    /// Statements up to a closing bracket; gives the value of the last one.
-    fn statements(&mut self) -> Field {
-        let mut value = Field::unknown();
-        if self.shell.depth >= MAX_DEPTH {
-            self.shell.give_up(Limit::Depth);
-            self.rest = "";
-        }
-        self.shell.depth += 1;
-        loop {
-            self.skip_blanks();
-            match self.peek() {
-                None | Some(')' | '}') => break,
-                Some('\n' | ';' | '&' | '|' | ',' | ']') => self.skip(1),
-                Some(_) => value = self.statement(),
-            }
-        }
-        self.shell.depth -= 1;
-        value
+    fn open(&mut self, method: Option<Effect>) {
+        self.skip(1);
+        let inner = Statement {
+            method,
+            ..Statement::default()
+        };
+        let outer = std::mem::replace(&mut self.statement, inner);
+        self.outer.push(outer);
     }
 
-    /// `$name = …`, or a command.
-    fn statement(&mut self) -> Field {
+    /// What is in parentheses is one word of the statement around them.
+    fn close(&mut self) {
+        self.skip(1);
+        let value = self.end();
+        if let Some(outer) = self.outer.pop() {
+            self.statement = outer;
+            self.statement.is_value |= self.statement.words.is_empty();
+            self.statement.words.push(value);
+        }
+    }
+
+    /// Runs the statement that ends here; gives its value.
+    fn end(&mut self) -> Field {
         let here = self.shell.place.cwd.as_ref().map_or(0, String::len);
         self.shell.spend(1 + here / 64);
-        if self.shell.has_given_up() {
-            self.rest = "";
+        let statement = std::mem::take(&mut self.statement);
+        let value = match (statement.method, statement.words.as_slice()) {
+            (Some(effect), words) => self.apply(effect, Arguments::of(words)),
+            (None, [value]) if statement.is_value => value.clone(),
+            (None, [name, arguments @ ..]) if !statement.is_value => self.cmdlet(name, arguments),
+            _ => Field::unknown(),
+        };
+        match statement.variable {
+            Some(name) => {
+                self.variables.insert(name, value);
+                Field::unknown()
+            }
+            None => value,
         }
+    }
+
+    /// `$name =`. What a loop gives a name, or adds to it, is not known.
+    fn assigns(&mut self) -> bool {
         let before = self.rest;
-        if self.eat("$") {
-            let name = self.take_name().to_lowercase();
-            self.skip_blanks();
-            if self.rest.starts_with('=') && !self.rest.starts_with("==") {
-                self.skip(1);
-                self.skip_blanks();
-                let value = self.command();
-                let is_short = value.text.len() <= MAX_VALUE;
-                let kept = if is_short { value } else { Field::unknown() };
-                self.variables.insert(name, kept);
-                return Field::unknown();
-            }
-            // What a loop gives a name is not known.
-            if self.rest.starts_with("in ") {
-                self.variables.remove(&name);
-            }
+        self.skip(1);
+        let name = self.take_name().to_lowercase();
+        let behind = self.rest.trim_start_matches([' ', '\t']);
+        if behind.starts_with('=') && !behind.starts_with("==") {
+            self.rest = &behind[1..];
+            self.statement.variable = Some(name);
+            return true;
+        }
+        if behind.starts_with("in ") || behind.starts_with("+=") {
+            self.variables.remove(&name);
         }
         self.rest = before;
-        self.command()
-    }
-
-    /// A value by itself, or a command; the words of a list follow one another.
-    fn command(&mut self) -> Field {
-        let mut words = Vec::new();
-        let is_value = self.peek().is_some_and(|c| "$'\"([@".contains(c));
-        loop {
-            self.skip_blanks();
-            let before = self.rest.len();
-            match self.peek() {
-                None | Some('\n' | ';' | '|' | '&' | ')' | '}') => break,
-                Some('{') => {
-                    self.skip(1);
-                    self.statements();
-                    self.eat("}");
-                }
-                Some(',') => self.skip(1),
-                Some(_) if self.redirect() => {}
-                Some(_) => words.push(self.word()),
-            }
-            if self.rest.len() == before {
-                self.skip(self.peek().map_or(1, char::len_utf8));
-            }
-        }
-        match words.as_slice() {
-            [value] if is_value => value.clone(),
-            [name, arguments @ ..] if !is_value => self.run_named(name, arguments),
-            _ => Field::unknown(),
-        }
-    }
-
-    fn run_named(&mut self, name: &Field, arguments: &[Field]) -> Field {
-        let Some(effect) = effect(&name.text.to_lowercase()) else {
-            self.shell.program.clone_from(&name.text);
-            self.shell.unknown_write();
-            let words = [std::slice::from_ref(name), arguments].concat();
-            self.shell.subshell(|shell| shell.run_program(&words));
-            return Field::unknown();
-        };
-        let arguments = Arguments::parse(arguments);
-        if arguments.has("whatif") {
-            Field::unknown()
-        } else {
-            self.apply(effect, arguments)
-        }
+        false
     }
 
     /// `> FILE`, `2>> FILE`, `2>&1`
-    fn redirect(&mut self) -> bool {
-        let sign = self
-            .rest
-            .trim_start_matches(|c: char| c.is_ascii_digit() || c == '*');
-        if !sign.starts_with('>') {
+    fn redirects(&mut self) -> bool {
+        let is_stream = |c: char| c.is_ascii_digit() || c == '*';
+        let sign = self.rest.trim_start_matches(is_stream);
+        let Some(file) = sign.strip_prefix('>') else {
             return false;
-        }
-        self.rest = sign.trim_start_matches('>');
-        let act = if sign.starts_with(">>") {
+        };
+        let act = if file.starts_with('>') {
             Act::Edit
         } else {
             Act::Write
         };
+        self.rest = file.trim_start_matches(['>', ' ']);
         if self.eat("&") {
             self.skip(1);
-            return true;
+        } else {
+            let file = self.word();
+            self.change(Some(file), act);
         }
-        self.skip_blanks();
-        let file = self.word();
-        self.change([file], act);
         true
     }
 
     fn word(&mut self) -> Field {
         let mut word = Field::literal("");
-        let before = self.rest.len();
-        while let Some(c) = self.peek() {
-            let is_start = self.rest.len() == before;
+        while let Some(c) = self.rest.chars().next() {
             let part = match c {
-                c if c.is_whitespace() || ";|&,)}".contains(c) => break,
-                '{' | '>' if is_start => break,
-                '[' if is_start => self.class(),
-                '@' if self.rest.starts_with("@'") => self.here_string("\n'@"),
-                '@' if self.rest.starts_with("@\"") => self.here_string("\n\"@"),
-                '@' if self.rest.starts_with("@(") => {
-                    self.skip(1);
-                    continue;
-                }
-                '(' => self.parenthesized(),
+                c if c.is_whitespace() || ";|&,(){}".contains(c) => break,
+                '@' if self.eat("@'") => self.here_string("\n'@"),
+                '@' if self.eat("@\"") => self.here_string("\n\"@"),
                 '\'' | '"' => self.quoted(c),
                 '$' => match self.dollar() {
                     // What is asked of it is not known.
                     _ if self.rest.starts_with('.') => Field::unknown(),
                     value => value,
                 },
-                '`' => {
-                    self.skip(1);
-                    continue;
-                }
                 c => {
                     self.skip(c.len_utf8());
                     Field::literal(c)
                 }
             };
-            word.push(&part);
+            word.push_to_path(&part);
         }
         word
     }
 
-    fn parenthesized(&mut self) -> Field {
-        self.skip(1);
-        let value = self.statements();
-        self.eat(")");
-        value
-    }
-
-    /// Over `@'…'@`, of which the value is not known.
+    /// The value of `@'…'@` is not known.
     fn here_string(&mut self, end: &str) -> Field {
-        let len = self.rest.find(end).map_or(usize::MAX, |at| at + end.len());
-        self.skip(len);
+        self.skip_to(end);
         Field::unknown()
     }
 
     fn quoted(&mut self, quote: char) -> Field {
         self.skip(1);
         let mut text = Field::literal("");
-        while let Some(c) = self.peek() {
-            match c {
-                '$' if quote == '"' => text.push(&self.dollar()),
-                c => {
-                    self.skip(c.len_utf8());
-                    if c == quote && self.peek() != Some(quote) {
-                        break;
-                    }
-                    self.skip(usize::from(c == quote));
-                    text.text.push(c);
-                }
+        while let Some(c) = self.rest.chars().next() {
+            if c == '$' && quote == '"' {
+                let value = self.dollar();
+                text.push_to_path(&value);
+                continue;
             }
+            self.skip(c.len_utf8());
+            if c == quote && !self.rest.starts_with(quote) {
+                break;
+            }
+            self.skip(usize::from(c == quote));
+            text.text.push(c);
         }
         text
     }
 
-    /// `$name`, `${name}`, `$env:NAME`, `$(…)`
+    /// `$name`, `${name}`, `$env:NAME`. What `$(…)` comes to is not known.
     fn dollar(&mut self) -> Field {
         self.skip(1);
-        if self.peek() == Some('(') {
-            return self.parenthesized();
+        if self.rest.starts_with('(') {
+            self.skip_to(")");
+            return Field::unknown();
         }
         let has_brace = self.eat("{");
         let name = self.take_name().to_lowercase();
         if has_brace {
             self.eat("}");
         }
-        let environment = name.strip_prefix("env:").map(str::to_uppercase);
-        match (self.variables.get(&name), name.as_str()) {
-            (Some(value), _) => {
-                // A value can be twice the one before it, so that a copy is work.
-                self.shell.spend(value.text.len() / BYTES_A_STEP);
-                let is_over = self.shell.has_given_up();
-                if is_over {
-                    Field::unknown()
-                } else {
-                    value.clone()
-                }
-            }
-            (_, "pwd") => Field::of(self.shell.place.cwd.as_ref()),
-            (_, "home") => self.shell.home(),
-            (_, "") => Field::literal("$"),
-            _ => {
-                let name = environment.unwrap_or_default();
-                let variable = self.shell.variable_text(&name).cloned();
-                variable.unwrap_or_else(Field::unknown)
+        if let Some(value) = self.variables.get(&name) {
+            self.shell.spend(1 + value.text.len() / 64);
+            return value.clone();
+        }
+        match name.as_str() {
+            "pwd" => Field::of(self.shell.place.cwd.as_ref()),
+            "home" => self.shell.home(),
+            "" => Field::literal("$"),
+            name => {
+                let variable = name.strip_prefix("env:").map(str::to_uppercase);
+                let value = self.shell.variable_text(&variable.unwrap_or_default());
+                value.cloned().unwrap_or_else(Field::unknown)
             }
         }
     }
 
-    /// `[IO.File]::WriteAllText(PATH, …)`; of another class the value is not known.
-    fn class(&mut self) -> Field {
+    /// `[IO.File]::WriteAllText(`; a type in front of something else says nothing.
+    fn class(&mut self) {
         self.skip(1);
         let len = self.rest.find([']', '\n']).unwrap_or(self.rest.len());
         let class = self.rest[..len].to_lowercase();
         self.skip(len + 1);
         if !self.eat("::") {
-            return Field::literal("");
+            return;
         }
         let effect = method(&class, &self.take_name().to_lowercase());
-        let mut arguments = Arguments::default();
-        while self.eat("(") || self.eat(",") {
-            self.skip_blanks();
-            arguments.positional.push(self.word());
-            self.skip_blanks();
+        if self.rest.starts_with('(') {
+            self.open(Some(effect.unwrap_or(Effect::Nothing)));
         }
-        self.eat(")");
-        effect.map_or_else(Field::unknown, |effect| self.apply(effect, arguments))
+    }
+
+    fn cmdlet(&mut self, name: &Field, arguments: &[Field]) -> Field {
+        let Some(effect) = effect(&name.text.to_lowercase()) else {
+            self.shell.program.clone_from(&name.text);
+            self.shell.unknown_write();
+            let words = [std::slice::from_ref(name), arguments].concat();
+            self.shell
+                .subshell(|shell| shell.deeper(|shell| shell.run_program(&words)));
+            return Field::unknown();
+        };
+        let arguments = Arguments::parse(arguments);
+        if arguments.has("whatif") {
+            return Field::unknown();
+        }
+        self.apply(effect, arguments)
     }
 
     fn apply(&mut self, effect: Effect, mut arguments: Arguments) -> Field {
         match effect {
-            Effect::Change(act) => {
-                let act = if arguments.has("append") {
-                    Act::Edit
-                } else {
-                    act
-                };
-                let path = arguments.path();
-                self.change(path, act);
+            Effect::Change(_) if arguments.has("append") => {
+                self.change(arguments.path(), Act::Edit);
             }
+            Effect::Change(act) => self.change(arguments.path(), act),
             Effect::Item => self.new_item(arguments),
             Effect::Remove if arguments.has("recurse") => {
                 self.change(arguments.paths(), Act::RemoveTree);
@@ -338,15 +304,14 @@ impl<'t> Reader<'t, '_, '_> {
             Effect::Remove => self.change(arguments.paths(), Act::Remove),
             Effect::Copy | Effect::Move => self.carry(effect, arguments),
             Effect::Rename => {
-                let paths = arguments.path();
-                let name = arguments.take("newname").as_ref().map(slashed);
-                for (from, name) in self.found(paths).iter().zip(&name) {
-                    let to = from.with_text(dir_name(&from.text)).join(name);
-                    move_to(self.shell, from, &to);
+                if let (Some(from), Some(name)) = (arguments.path(), arguments.take("newname")) {
+                    let from = as_path(&from);
+                    let to = from.with_text(dir_name(&from.text)).join(&as_path(&name));
+                    move_to(self.shell, &from, &to);
                 }
             }
             Effect::ChangeDir => {
-                let dir = arguments.path().as_ref().map(slashed);
+                let dir = arguments.path().as_ref().map(as_path);
                 self.shell.place.cwd = dir.and_then(|dir| self.shell.absolute(&dir.text));
             }
             Effect::Download => self.change(arguments.named("outfile").cloned(), Act::Write),
@@ -368,8 +333,8 @@ impl<'t> Reader<'t, '_, '_> {
         let Some(to) = named.or_else(|| arguments.positional.pop()) else {
             return;
         };
-        let to = slashed(&to);
-        for from in self.found(arguments.paths()) {
+        let to = as_path(&to);
+        for from in arguments.paths().iter().map(as_path) {
             match effect {
                 Effect::Move => move_to(self.shell, &from, &to),
                 _ => self.shell.copy_to(&from, &to),
@@ -379,39 +344,29 @@ impl<'t> Reader<'t, '_, '_> {
 
     /// `New-Item -ItemType Directory PATH`, perhaps with the name beside it.
     fn new_item(&mut self, mut arguments: Arguments) {
-        let act = match arguments.named("itemtype") {
-            Some(kind) if kind.text.eq_ignore_ascii_case("directory") => Act::MakeDir,
-            _ => Act::Write,
+        let kind = arguments.named("itemtype").map_or("", |kind| &kind.text);
+        let act = if kind.eq_ignore_ascii_case("directory") {
+            Act::MakeDir
+        } else {
+            Act::Write
         };
-        let dir = arguments.path();
-        let name = arguments.named("name").cloned();
-        self.change(
-            [dir, name]
-                .into_iter()
-                .flatten()
-                .reduce(|dir, name| dir.join(&name)),
-            act,
-        );
+        let parts = [arguments.path(), arguments.named("name").cloned()];
+        let path = parts.into_iter().flatten();
+        self.change(path.reduce(|dir, name| dir.join(&name)), act);
     }
 
     fn change(&mut self, paths: impl IntoIterator<Item = Field>, act: Act) {
-        let paths = self.found(paths);
-        self.shell.report_all(&paths, act);
-    }
-
-    /// Paths with `/`, and for a pattern the names that are there.
-    fn found(&mut self, paths: impl IntoIterator<Item = Field>) -> Vec<Field> {
-        let mut found = Vec::new();
-        for path in paths.into_iter().map(|path| slashed(&path)) {
-            match path.known().filter(|path| is_pattern(path)) {
-                Some(pattern) => found.extend(to_fields(self.shell.expand_glob(pattern))),
-                None => found.push(path),
-            }
+        for path in paths {
+            self.shell.report(&as_path(&path), act);
         }
-        found
     }
 }
 
-fn slashed(path: &Field) -> Field {
-    path.with_text(path.text.replace('\\', "/"))
+/// A path with `/`, which may be a pattern.
+fn as_path(path: &Field) -> Field {
+    let mut path = path.with_text(path.text.replace('\\', "/"));
+    if is_pattern(&path.text) {
+        path.spelling = Spelling::Glob { matches: None };
+    }
+    path
 }

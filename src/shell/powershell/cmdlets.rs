@@ -82,6 +82,14 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    /// Those of a method, which have no names.
+    pub(super) fn of(words: &[Field]) -> Self {
+        Self {
+            positional: words.to_vec(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn parse(words: &[Field]) -> Self {
         let mut arguments = Self::default();
         let mut rest = words.iter();
