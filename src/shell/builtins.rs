@@ -10,25 +10,20 @@ use super::state::Halt;
 use super::{nested, print};
 use crate::base::path::collapse;
 
-/// How many directories `pushd` keeps, and how many commands `trap`.
-const MAX_KEPT: usize = 64;
+/// How many commands `trap` keeps.
+const MAX_TRAPS: usize = 64;
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
     Some(match name {
         ":" | "true" => Ran::silent(),
         "false" | "[" | "test" | "let" => Ran::ended(Status::Open),
-        "cd" | "chdir" => cd(shell, args),
-        "pushd" => pushd(shell, args),
+        "cd" | "chdir" | "pushd" => cd(shell, args),
         "popd" => popd(shell),
-        "export" => {
-            args.iter().for_each(|arg| shell.export(declared_name(arg)));
-            declare(shell, args)
-        }
-        "readonly" => declare(shell, args),
+        "export" | "readonly" => declare(shell, args),
         "declare" | "typeset" | "local" => {
             for arg in args {
                 let name = declared_name(arg);
-                let before = shell.variable(name).map(<[Field]>::to_vec);
+                let before = shell.variable(name).cloned();
                 shell.locals.push((name.to_owned(), before));
             }
             declare(shell, args)
@@ -98,20 +93,9 @@ fn may_appear(shell: &mut Shell<'_>, path: &str) -> bool {
     is_elsewhere || !shell.programs.is_empty() || shell.home().is(path)
 }
 
-fn pushd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
-    let here = shell.place.cwd.clone();
-    let ran = cd(shell, args);
-    if ran.status != Status::Failure && shell.place.pushed.len() < MAX_KEPT {
-        shell.place.pushed.push(here);
-    }
-    ran
-}
-
+/// To where the last change of directory came from.
 fn popd(shell: &mut Shell<'_>) -> Ran {
-    let Some(dir) = shell.place.pushed.pop() else {
-        return Ran::ended(Status::Failure);
-    };
-    shell.place.left = std::mem::replace(&mut shell.place.cwd, dir);
+    shell.place.cwd = shell.place.left.take();
     Ran::silent()
 }
 
@@ -128,7 +112,7 @@ fn declare(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
         };
         let mut text = arg.with_text(value);
         let before = name.strip_suffix('+');
-        if let Some(before) = before.and_then(|name| shell.variable_text(name)) {
+        if let Some(before) = before.and_then(|name| shell.variable(name)) {
             text.text.insert_str(0, &before.text);
         }
         let name = before.unwrap_or(name);
@@ -145,10 +129,6 @@ fn set(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     while let [option, behind @ ..] = rest {
         if option.is("--") || !option.text.starts_with(['-', '+']) {
             break;
-        }
-        let has_a = option.text.starts_with('-') && option.text.contains('a');
-        if has_a || behind.first().is_some_and(|name| name.is("allexport")) {
-            shell.exported = None;
         }
         let takes_next = usize::from(option.text.ends_with('o'));
         rest = behind.get(takes_next..).unwrap_or(&[]);
@@ -173,7 +153,7 @@ fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 fn read(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let own = Args::parse(args, Options::of("pdnNtuia", ""));
     let names = &own.operands;
-    let separators = shell.variable_text("IFS");
+    let separators = shell.variable("IFS");
     let is_whole = separators.is_none_or(|ifs| ifs.is("") || names.len() < 2);
     let input = if is_whole && own.value("a d n N u").is_none() {
         shell.stdin.clone()
@@ -200,7 +180,7 @@ fn trap(shell: &mut Shell<'_>, args: &[Field]) {
     let operands = args.strip_prefix(&[Field::literal("--")]).unwrap_or(args);
     if let [command, _, ..] = operands
         && !command.text.starts_with('-')
-        && shell.traps.len() < MAX_KEPT
+        && shell.traps.len() < MAX_TRAPS
     {
         shell.traps.push(command.text.clone());
     }

@@ -17,12 +17,9 @@ impl Shell<'_> {
         let words = self.fields(&simple.words);
         let mut hidden = Vec::new();
         for assignment in &simple.assignments {
-            let before = self.variable(&assignment.name).map(<[Field]>::to_vec);
+            let before = self.variable(&assignment.name).cloned();
             hidden.push((&assignment.name, before));
             self.assign(assignment);
-            if !words.is_empty() {
-                self.export(&assignment.name);
-            }
         }
         let ran = self.redirected(redirects, |shell| match (words.as_slice(), redirects) {
             // `$(< FILE)`
@@ -41,27 +38,25 @@ impl Shell<'_> {
         ran
     }
 
+    /// What the elements of an array are is not followed.
     fn assign(&mut self, assignment: &Assignment) {
         let name = assignment.name.as_str();
-        let before = self.variable(name).map(<[Field]>::to_vec);
         let value = match (&assignment.value, assignment.how) {
-            (_, How::Element) => vec![Field::unknown()],
-            (Assigned::Word(word), How::Set) => vec![self.text(word)],
+            (Assigned::Array(words), _) => {
+                self.fields(words);
+                Field::unknown()
+            }
+            (_, How::Element) => Field::unknown(),
+            (Assigned::Word(word), How::Set) => self.text(word),
             (Assigned::Word(word), How::Append) => {
                 // What it was outside of the command is not known.
-                let mut value = before.unwrap_or_else(|| vec![Field::unknown()]);
-                let more = self.text(word);
-                value.iter_mut().take(1).for_each(|first| first.push(&more));
+                let mut value = self.variable(name).cloned().unwrap_or_else(Field::unknown);
+                value.push(&self.text(word));
                 value
             }
-            (Assigned::Array(words), How::Append) => {
-                [before.unwrap_or_default(), self.fields(words)].concat()
-            }
-            (Assigned::Array(words), How::Set) => self.fields(words),
         };
-        let size: usize = value.iter().map(|field| 8 + field.text.len()).sum();
-        self.spend(size / 64);
-        self.set_value(name, Some(value));
+        self.spend((8 + value.text.len()) / 64);
+        self.set(name, value);
     }
 
     pub(super) fn run(&mut self, words: &[Field]) -> Ran {

@@ -3,7 +3,7 @@
 use super::eval::{Ran, Shell, Status};
 use super::field::Field;
 use super::state::Halt;
-use super::syntax::{Arm, Kind, List, Sense, Statement, Word};
+use super::syntax::{Arm, Kind, List, Sense, Word};
 use crate::base::target::Spelling;
 
 /// How many turns of a loop are followed; what comes behind them counts as one more, with
@@ -81,13 +81,6 @@ impl Shell<'_> {
     }
 
     fn repeat(&mut self, sense: Sense, condition: &List, body: &List) -> Ran {
-        if let Some(lines) = self.lines_read(condition) {
-            return self.turns(&lines, |shell, line| {
-                shell.stdin = Some(line);
-                shell.list(condition);
-                shell.list(body)
-            });
-        }
         let ran = match self.list(condition).status.seen(sense) {
             Status::Certain | Status::Success => self.list(body),
             _ => self.in_branch(|shell| shell.list(body)),
@@ -132,25 +125,6 @@ impl Shell<'_> {
         }
         self.listed_at = listed_at;
         ran
-    }
-
-    /// The input of `while read …`, where it is known.
-    fn lines_read(&self, condition: &List) -> Option<Vec<Field>> {
-        let [Statement { first, .. }] = condition.as_slice() else {
-            return None;
-        };
-        let [command] = first.commands.as_slice() else {
-            return None;
-        };
-        let Kind::Simple(simple) = &command.kind else {
-            return None;
-        };
-        if simple.words.first()?.literal()? != "read" || !command.redirects.is_empty() {
-            return None;
-        }
-        let input = self.stdin.as_ref()?;
-        let lines = input.text.lines().map(|line| input.with_text(line));
-        Some(lines.collect())
     }
 
     /// Each arm may be the one that runs; behind `*)` none is.

@@ -1,7 +1,6 @@
 //! Programs that copy, move, link and remove files and trees.
 
 use super::args::Args;
-use super::edit::back_up;
 use super::eval::Shell;
 use super::field::{Field, base_name};
 use super::git;
@@ -72,7 +71,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Sources and their destinations. Reports the backups that are made of files there.
+    /// Sources and their destinations.
     fn pairs(&mut self, args: &Args<'_>) -> Vec<(Field, Field)> {
         let target_dir = args.value("t target-directory");
         let (sources, last) = match (target_dir, args.operands.split_last()) {
@@ -96,11 +95,6 @@ impl Shell<'_> {
                 last.clone()
             };
             pairs.push((from, to));
-        }
-        if args.has("b backup S suffix") {
-            for (_, to) in &pairs {
-                back_up(self, args, to, "~");
-            }
         }
         pairs
     }
@@ -214,9 +208,6 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
         } else {
             *to
         };
-        if args.has("b backup") {
-            back_up(shell, args, copy, "~");
-        }
         shell.lay(source, copy, NewDir::Named);
     }
 }

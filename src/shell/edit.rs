@@ -156,14 +156,6 @@ fn keep_beside(shell: &mut Shell<'_>, file: &Field, suffix: &str) {
     shell.report(&kept, Act::Write);
 }
 
-/// What is kept of a file that is there, under the suffix that is given or the usual one.
-pub(super) fn back_up(shell: &mut Shell<'_>, args: &Args<'_>, file: &Field, usual: &str) {
-    if shell.exists(&file.text) && !shell.is_dir(&file.text) {
-        let suffix = args.value("S z suffix").map(|suffix| &*suffix.text);
-        keep_beside(shell, file, suffix.unwrap_or(usual));
-    }
-}
-
 /// `split FILE PREFIX`: the first of the files that it makes.
 pub(super) fn split(shell: &mut Shell<'_>, args: &Args<'_>) {
     let x = Field::literal("x");
@@ -189,11 +181,6 @@ pub(super) fn patch(shell: &mut Shell<'_>, args: &Args<'_>) {
         Some(file) => vec![file.clone()],
         None => patched(shell, patch, strip),
     };
-    if args.has("b backup") {
-        for file in &files {
-            back_up(shell, args, file, ".orig");
-        }
-    }
     shell.report_all(&files, Act::Edit);
 }
 

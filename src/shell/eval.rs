@@ -1,17 +1,15 @@
 //! Runs a tree: lists, pipelines, redirections.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::field::Field;
 use super::own::{OwnCommand, Stdin, is_named_by};
 use super::parse::Fault;
-use super::state::{Halt, Place, Value};
-use super::syntax::{
-    Command, Job, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To, Word,
-};
+use super::state::{Halt, Place};
+use super::syntax::{Command, Job, Kind, Link, List, Pipeline, Redirect, Sense, Statement, To};
 use super::targets::Entry;
-use super::{Analysis, Limit, Scene, readers, writers};
+use super::{Analysis, Limit, Scene, writers};
 use crate::base::target::{Act, Target};
 
 /// How much is done for one command: each simple command counts, each word, each 64 bytes.
@@ -102,13 +100,6 @@ impl Status {
     }
 }
 
-/// Whether anything that is followed here reads what a command prints.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Output {
-    Unread,
-    Read,
-}
-
 /// A file that a redirection opened.
 struct Opened {
     path: Field,
@@ -119,22 +110,17 @@ struct Opened {
 pub(super) struct Shell<'a> {
     pub(super) scene: &'a Scene<'a>,
     pub(super) place: Place,
-    /// The variables that programs see; `None` for all of them (`set -a`).
-    pub(super) exported: Option<HashSet<String>>,
     pub(super) functions: HashMap<String, Rc<Command>>,
     /// The functions that run now.
     pub(super) running: Vec<String>,
     /// What the running function's own variables hide.
-    pub(super) locals: Vec<(String, Option<Value>)>,
+    pub(super) locals: Vec<(String, Option<Field>)>,
     /// What commands run with when the shell ends.
     pub(super) traps: Vec<String>,
     /// What the next command reads; `None` where that is not known.
     pub(super) stdin: Option<Field>,
     /// Where it comes from.
     pub(super) stdin_from: Stdin,
-    pub(super) output: Output,
-    /// What process substitutions print.
-    pub(super) pipes: Vec<Option<Field>>,
     pub(super) halted: Option<Halt>,
     /// How many branches this is within, each of which may not be taken.
     pub(super) n_branches: usize,
@@ -172,19 +158,15 @@ impl<'a> Shell<'a> {
             place: Place {
                 cwd: Some(scene.cwd.to_owned()),
                 left: None,
-                pushed: Vec::new(),
                 positional: Rc::from([]),
                 variables: Rc::default(),
             },
-            exported: Some(HashSet::new()),
             functions: HashMap::new(),
             running: Vec::new(),
             locals: Vec::new(),
             traps: Vec::new(),
             stdin: None,
             stdin_from: Stdin::Inherited,
-            output: Output::Unread,
-            pipes: Vec::new(),
             halted: None,
             n_branches: 0,
             listed_at: None,
@@ -216,14 +198,13 @@ impl<'a> Shell<'a> {
             ("CLAUDE_CONFIG_DIR", &env.claude_config_dir),
             ("FEATURE_DIR", &env.feature_dir),
         ] {
-            let known = value.as_ref().map(|value| vec![Field::literal(value)]);
+            let known = value.as_ref().map(Field::literal);
             self.set_value(name, known);
-            self.export(name);
         }
         // The client sets it at the start of a session alone, to a file in this directory.
         if let Some(dir) = env.claude_dir() {
             let file = Field::literal(dir + "/session-env/CLAUDE_ENV_FILE");
-            self.set_value("CLAUDE_ENV_FILE", Some(vec![file]));
+            self.set("CLAUDE_ENV_FILE", file);
         }
         self.is_obscure = false;
     }
@@ -353,28 +334,13 @@ impl<'a> Shell<'a> {
                         self.stdin = ran.output.take();
                         self.stdin_from = Stdin::Given;
                     }
-                    let output = match &commands[at + 1..] {
-                        [] => self.output,
-                        [next, ..] if is_reader(next) => Output::Unread,
-                        _ => Output::Read,
-                    };
-                    ran = self.printing(output, |shell| {
-                        shell.subshell(|shell| shell.command(command))
-                    });
+                    ran = self.subshell(|shell| shell.command(command));
                 }
                 (self.stdin, self.stdin_from) = stdin;
                 ran
             }
         };
         ran.status = ran.status.seen(pipeline.sense);
-        ran
-    }
-
-    /// Runs something whose output is read, or is not.
-    pub(super) fn printing(&mut self, output: Output, run: impl FnOnce(&mut Self) -> Ran) -> Ran {
-        let before = std::mem::replace(&mut self.output, output);
-        let ran = run(self);
-        self.output = before;
         ran
     }
 
@@ -407,8 +373,7 @@ impl<'a> Shell<'a> {
         let last = opened
             .iter()
             .rposition(|file| matches!(file.fd, None | Some(1)));
-        let output = last.map_or(self.output, |_| Output::Read);
-        let mut ran = self.printing(output, run);
+        let mut ran = run(self);
         (self.stdin, self.stdin_from) = stdin;
         for (at, Opened { path, act, .. }) in opened.iter().enumerate() {
             let text = if Some(at) == last {
@@ -467,13 +432,4 @@ impl<'a> Shell<'a> {
         let fd = redirect.fd;
         Some(Opened { path, act, fd })
     }
-}
-
-/// A program that reads names only to print some of them, which are not known then.
-fn is_reader(command: &Command) -> bool {
-    let Kind::Simple(simple) = &command.kind else {
-        return false;
-    };
-    let name = simple.words.first().and_then(Word::literal);
-    name.is_some_and(|name| readers::is_reader(&name))
 }

@@ -6,8 +6,7 @@
 use super::lex::is_name;
 use super::parse;
 use super::syntax::{
-    Arm, Command, Job, Kind, Link, List, Part, Pipeline, Redirect, Sense, Simple, Statement, To,
-    Word,
+    Command, Job, Kind, Link, List, Part, Pipeline, Redirect, Sense, Simple, Statement, To, Word,
 };
 use crate::base::text::{self, is_in, shell_quote, truncate};
 
@@ -109,15 +108,6 @@ impl Printer<'_> {
         }
     }
 
-    /// A list that a closing word ends.
-    fn body(&mut self, list: &List, close: &str) {
-        self.list(list);
-        if !self.text.ends_with('&') {
-            self.mark(";");
-        }
-        self.word(close);
-    }
-
     fn statement(&mut self, statement: &Statement) {
         self.pipeline(&statement.first);
         for (link, pipeline) in &statement.rest {
@@ -151,87 +141,61 @@ impl Printer<'_> {
     fn kind(&mut self, kind: &Kind) {
         match kind {
             Kind::Simple(simple) => self.simple(simple),
-            Kind::Group(list) => {
-                self.word("{");
-                self.body(list, "}");
+            Kind::Function { body, .. } => {
+                self.word("…()");
+                self.command(body);
             }
-            Kind::Subshell(list) => self.subshell(list),
-            Kind::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref()),
-            Kind::While {
-                sense,
-                condition,
-                body,
-            } => {
-                self.word(match sense {
-                    Sense::Plain => "while",
-                    Sense::Negated => "until",
-                });
-                self.body(condition, "do");
-                self.body(body, "done");
-            }
-            Kind::For { words, body, .. } => self.for_each(words.as_deref(), body),
-            Kind::Case { subject, arms } => self.case(subject, arms),
             Kind::Test(words) => {
                 self.word("[[");
                 self.operands(words, Operands::Hidden);
                 self.word("]]");
             }
+            Kind::Subshell(list) => {
+                // What it changes its directory to ends with it.
+                let dir = self.dir.clone();
+                self.word("(");
+                self.list(list);
+                self.word(")");
+                self.dir = dir;
+            }
             Kind::Arithmetic(_, body) => {
                 self.word("((…))");
                 self.list(body);
             }
-            Kind::Function { body, .. } => {
-                self.word("…()");
-                self.command(body);
+            kind => self.blocks(kind),
+        }
+    }
+
+    /// A compound command as words with the lists behind them.
+    fn blocks(&mut self, kind: &Kind) {
+        match kind {
+            Kind::Case { subject, .. } => {
+                self.word("case");
+                self.operand(subject);
+                self.word("in");
+            }
+            Kind::For { words, .. } => {
+                self.word(if words.is_some() {
+                    "for … in"
+                } else {
+                    "for …"
+                });
+                self.operands(words.as_deref().unwrap_or(&[]), Operands::Hidden);
+                self.mark(";");
+            }
+            _ => {}
+        }
+        let is_choice = matches!(kind, Kind::Case { .. });
+        let mark = if is_choice { ";;" } else { ";" };
+        let (blocks, end) = blocks(kind);
+        for (word, list) in blocks {
+            self.word(word);
+            self.list(list);
+            if !self.text.ends_with('&') {
+                self.mark(mark);
             }
         }
-    }
-
-    /// What it changes its directory to ends with it.
-    fn subshell(&mut self, list: &List) {
-        let dir = self.dir.clone();
-        self.word("(");
-        self.list(list);
-        self.word(")");
-        self.dir = dir;
-    }
-
-    fn for_each(&mut self, words: Option<&[Word]>, body: &List) {
-        self.word("for …");
-        if let Some(words) = words {
-            self.word("in");
-            self.operands(words, Operands::Hidden);
-        }
-        self.mark(";");
-        self.word("do");
-        self.body(body, "done");
-    }
-
-    fn conditional(&mut self, arms: &[(List, List)], otherwise: Option<&List>) {
-        for (at, (condition, body)) in arms.iter().enumerate() {
-            self.word(if at == 0 { "if" } else { "elif" });
-            self.body(condition, "then");
-            self.list(body);
-            self.mark(";");
-        }
-        if let Some(body) = otherwise {
-            self.word("else");
-            self.list(body);
-            self.mark(";");
-        }
-        self.word("fi");
-    }
-
-    fn case(&mut self, subject: &Word, arms: &[Arm]) {
-        self.word("case");
-        self.operand(subject);
-        self.word("in");
-        for arm in arms {
-            self.word("…)");
-            self.list(&arm.body);
-            self.mark(";;");
-        }
-        self.word("esac");
+        self.word(end);
     }
 
     fn simple(&mut self, simple: &Simple) {
@@ -321,6 +285,37 @@ impl Printer<'_> {
         };
         let is_shown = path.chars().all(is_of_path) && (self.is_governed)(&join(&self.dir, &path));
         is_shown.then(|| start + &path)
+    }
+}
+
+type Block<'l> = (&'static str, &'l List);
+
+/// The lists of a compound command, each with the word before it, and the word at its end.
+fn blocks(kind: &Kind) -> (Vec<Block<'_>>, &'static str) {
+    match kind {
+        Kind::If { arms, otherwise } => {
+            let words = ["if"].into_iter().chain(std::iter::repeat("elif"));
+            let arms = words.zip(arms);
+            let arms =
+                arms.flat_map(|(word, (condition, body))| [(word, condition), ("then", body)]);
+            let otherwise = otherwise.iter().map(|list| ("else", list));
+            (arms.chain(otherwise).collect(), "fi")
+        }
+        Kind::While {
+            sense,
+            condition,
+            body,
+        } => {
+            let word = match sense {
+                Sense::Plain => "while",
+                Sense::Negated => "until",
+            };
+            (vec![(word, condition), ("do", body)], "done")
+        }
+        Kind::For { body, .. } => (vec![("do", body)], "done"),
+        Kind::Case { arms, .. } => (arms.iter().map(|arm| ("…)", &arm.body)).collect(), "esac"),
+        Kind::Group(list) => (vec![("{", list)], "}"),
+        _ => (Vec::new(), ""),
     }
 }
 

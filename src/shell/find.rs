@@ -1,10 +1,9 @@
 //! `find` with tests of names, paths and kinds, all of which hold (POSIX, "find"). What hangs on
 //! times, sizes, patterns or a choice is left to a look at the disk afterwards.
 
-use super::eval::{Output, Ran, Shell};
+use super::eval::{Ran, Shell};
 use super::field::{Field, base_name, some_of, to_fields};
 use super::glob::Glob;
-use super::print;
 use crate::base::path::below;
 use crate::base::target::Act;
 use crate::base::text::is_in;
@@ -70,10 +69,11 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let find = Find::parse(rest);
     let mut tests = find.tests.iter();
     let is_open = tests.any(|(test, _)| matches!(test, Test::Some | Test::Unknown));
-    if is_open || rest.iter().any(|word| is_in(OTHER_ACTIONS, &word.text)) {
+    let is_printing = matches!(find.action, Action::Print);
+    if (is_open && !is_printing) || rest.iter().any(|word| is_in(OTHER_ACTIONS, &word.text)) {
         shell.unknown_write();
     }
-    if matches!(find.action, Action::Print) && (is_open || shell.output == Output::Unread) {
+    if is_printing {
         return Ran::unknown();
     }
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
         files.iter_mut().for_each(|file| *file = some_of(file));
     }
     match find.action {
-        Action::Print => return Ran::printed(print::joined(&files, '\n').line()),
+        Action::Print => {}
         Action::Delete => shell.report_all(&files, Act::Remove),
         Action::Run(command) => files.iter().for_each(|file| run_for(shell, command, file)),
     }

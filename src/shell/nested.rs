@@ -40,7 +40,7 @@ pub(super) fn shell(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Ran {
 fn process(shell: &mut Shell<'_>, text: &str, args: &[Field]) -> Ran {
     shell.subshell(|shell| {
         shell.place.positional = Rc::from(args);
-        shell.hide_own_variables();
+        shell.forget_own_variables();
         shell.deeper(|shell| shell.run_text(text))
     })
 }

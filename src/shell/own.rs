@@ -196,7 +196,7 @@ pub(super) fn place(asked: &[Field]) -> Option<Field> {
 /// project's. Where the program is not, that takes nothing out.
 fn overwrite_settings(shell: &mut Shell<'_>, args: &Args<'_>, text: &str) {
     let config = shell
-        .variable_text("CLAUDE_CONFIG_DIR")
+        .variable("CLAUDE_CONFIG_DIR")
         .filter(|dir| !dir.is(""));
     let of_user = config
         .cloned()
@@ -247,7 +247,7 @@ fn set_mode(shell: &mut Shell<'_>, args: &Args<'_>) {
 
 /// The project that is named, else the directories in which the program looks for one.
 fn projects(shell: &Shell<'_>, args: &Args<'_>) -> Vec<Field> {
-    let of_session = shell.variable_text("CLAUDE_PROJECT_DIR");
+    let of_session = shell.variable("CLAUDE_PROJECT_DIR");
     if let Some(named) = args.value("project").or(of_session) {
         return vec![named.clone()];
     }

@@ -53,7 +53,6 @@ impl Shell<'_> {
 
     /// The values before any operation; `None` where the parameter is not set.
     fn values(&mut self, parameter: &Parameter) -> Option<Vec<Field>> {
-        let index = parameter.index.as_ref().map(|index| self.text(index).text);
         let name = parameter.name.as_str();
         let positional = &self.place.positional;
         if let Ok(n) = name.parse::<usize>() {
@@ -72,14 +71,11 @@ impl Shell<'_> {
             "OLDPWD" => return Some(vec![Field::of(self.place.left.as_ref())]),
             _ => {}
         }
-        let elements = self.variable(name)?;
-        let index = match index.as_deref() {
-            Some("@" | "*") => return Some(elements.to_vec()),
-            Some(index) => index.parse::<usize>().ok(),
-            None => Some(0),
-        };
-        let element = index.map_or(Some(Field::unknown()), |at| elements.get(at).cloned());
-        Some(vec![element.unwrap_or(Field::literal(""))])
+        if let Some(index) = &parameter.index {
+            self.text(index);
+            return Some(vec![Field::unknown()]);
+        }
+        self.variable(name).map(|value| vec![value.clone()])
     }
 }
 

@@ -254,7 +254,7 @@ impl<'t> Reader<'t, '_, '_> {
             "" => Field::literal("$"),
             name => {
                 let variable = name.strip_prefix("env:").map(str::to_uppercase);
-                let value = self.shell.variable_text(&variable.unwrap_or_default());
+                let value = self.shell.variable(&variable.unwrap_or_default());
                 value.cloned().unwrap_or_else(Field::unknown)
             }
         }

@@ -156,7 +156,7 @@ fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Field {
     let dir = match own.value("p tmpdir") {
         Some(dir) => Some(dir.clone()),
         None if is_in_tmp => {
-            let tmp = shell.variable_text("TMPDIR").cloned();
+            let tmp = shell.variable("TMPDIR").cloned();
             Some(tmp.unwrap_or(Field::literal("/tmp")))
         }
         None => None,

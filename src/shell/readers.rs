@@ -1,10 +1,9 @@
 //! Programs that change no file: what they read is no target, and the disk need not be looked
 //! at after them.
 
-use super::args::{Args, Options};
-use super::eval::{Output, Ran, Shell, Status};
-use super::field::{Field, to_fields};
-use super::{own, print};
+use super::eval::{Ran, Shell, Status};
+use super::field::Field;
+use super::own;
 use crate::base::text::is_in;
 
 /// How these end says something about what they read.
@@ -16,13 +15,6 @@ const READERS: &str = "ack ag alias arch base32 base64 bat bc cal cksum clear co
     objdump od paste pbcopy pbpaste ping pkill pr printenv ps readelf rev seq sha1sum sha256sum shasum shellcheck \
     shopt size sleep ss stat strings stty sum sync sysctl tac tail tokei top tput tr tree tty ulimit umask unalias \
     uname uptime w wait wc whatis whereis who whoami xdg-open yes zcat";
-
-/// Whether a program only reads what is printed for it and acts on no name in it.
-pub(super) fn is_reader(name: &str) -> bool {
-    [TESTS, READERS, "awk sort uniq"]
-        .iter()
-        .any(|names| is_in(names, name))
-}
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
     let status = match name {
@@ -38,32 +30,8 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         _ => return None,
     };
     let output = match name {
-        "ls" if shell.output == Output::Read => names_below(shell, args),
         "which" | "type" => own::place(args).map(Field::line),
         _ => None,
     };
     Some(Ran { status, output })
-}
-
-/// What `ls` prints of files and of one directory.
-fn names_below(shell: &mut Shell<'_>, args: &[Field]) -> Option<Field> {
-    let own = Args::parse(args, Options::of("IwT", "hide ignore"));
-    if own.has("R recursive") {
-        return None;
-    }
-    let dir = match own.operands.as_slice() {
-        _ if own.has("d directory") => None,
-        [] => Some(shell.place.cwd.clone()?),
-        [only] if shell.is_dir(&only.text) => shell.absolute(&only.text),
-        _ => None,
-    };
-    let files: Vec<Field> = match dir {
-        Some(dir) => {
-            let mut names = shell.entries(&dir);
-            names.retain(|name| own.has("a A all almost-all") || !name.starts_with('.'));
-            to_fields(names)
-        }
-        None => own.operands.into_iter().cloned().collect(),
-    };
-    Some(print::joined(&files, '\n').line())
 }

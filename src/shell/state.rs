@@ -7,9 +7,10 @@ use std::rc::Rc;
 use super::eval::Shell;
 use super::field::{Field, UNKNOWN, join};
 use super::obscure;
+use crate::base::text::is_in;
 
-/// What a variable holds: of an array all elements.
-pub(super) type Value = Vec<Field>;
+/// Variables of the client's environment that lead to state.
+const INHERITED: &str = "CLAUDE_CONFIG_DIR CLAUDE_ENV_FILE CLAUDE_PROJECT_DIR FEATURE_DIR HOME";
 
 /// What a subshell cannot change for the commands after it.
 #[derive(Clone)]
@@ -17,13 +18,12 @@ pub(super) struct Place {
     /// `None` where it is not known.
     pub(super) cwd: Option<String>,
     pub(super) left: Option<String>,
-    pub(super) pushed: Vec<Option<String>>,
     pub(super) positional: Rc<[Field]>,
     pub(super) variables: Rc<Variables>,
 }
 
 /// Copied where a subshell or a branch changes one.
-type Variables = BTreeMap<Rc<str>, Rc<[Field]>>;
+type Variables = BTreeMap<Rc<str>, Field>;
 
 /// Why nothing behind a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,25 +43,20 @@ pub(super) struct BranchEnd {
 }
 
 impl Shell<'_> {
-    pub(super) fn variable(&self, name: &str) -> Option<&[Field]> {
-        self.place.variables.get(name).map(|value| &**value)
-    }
-
-    /// The value of a variable that is no array.
-    pub(super) fn variable_text(&self, name: &str) -> Option<&Field> {
-        self.variable(name)?.first()
+    pub(super) fn variable(&self, name: &str) -> Option<&Field> {
+        self.place.variables.get(name)
     }
 
     pub(super) fn set(&mut self, name: &str, text: Field) {
-        self.set_value(name, Some(vec![text]));
+        self.set_value(name, Some(text));
     }
 
     /// Sets a variable, or takes it away.
-    pub(super) fn set_value(&mut self, name: &str, value: Option<Value>) {
+    pub(super) fn set_value(&mut self, name: &str, value: Option<Field>) {
         self.is_obscure |= obscure::loads_code(name);
         let variables = self.own_variables();
         match value {
-            Some(value) => variables.insert(name.into(), value.into()),
+            Some(value) => variables.insert(name.into(), value),
             None => variables.remove(name),
         };
     }
@@ -73,23 +68,17 @@ impl Shell<'_> {
         Rc::make_mut(&mut self.place.variables)
     }
 
-    pub(super) fn export(&mut self, name: &str) {
-        let exported = self.exported.iter_mut();
-        exported.for_each(|names| names.extend([name.to_owned()]));
-    }
-
-    /// Takes away what a program that is started does not see.
-    pub(super) fn hide_own_variables(&mut self) {
-        let exported = self.exported.take();
-        if let Some(names) = &exported {
-            let variables = self.own_variables();
-            variables.retain(|name, _| names.contains(&**name));
+    /// Which variables a program that is started sees is not followed, but for the client's own.
+    pub(super) fn forget_own_variables(&mut self) {
+        for (name, value) in self.own_variables() {
+            if !is_in(INHERITED, name) {
+                *value = Field::unknown();
+            }
         }
-        self.exported = exported;
     }
 
     pub(super) fn home(&self) -> Field {
-        let home = self.variable_text("HOME").cloned();
+        let home = self.variable("HOME").cloned();
         home.unwrap_or_else(Field::unknown)
     }
 
@@ -168,7 +157,7 @@ impl Shell<'_> {
 fn forget_different(own: &mut Rc<Variables>, other: &Variables) {
     let names = own.keys().chain(other.keys());
     let different = names.filter(|name| own.get(*name) != other.get(*name));
-    let unknown = different.map(|name| (name.clone(), [Field::unknown()].into()));
+    let unknown = different.map(|name| (name.clone(), Field::unknown()));
     let unknown: Vec<_> = unknown.collect();
     Rc::make_mut(own).extend(unknown);
 }

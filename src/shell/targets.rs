@@ -6,6 +6,7 @@ use super::eval::{LISTING, Ran, Shell};
 use super::field::{Field, dir_name, join};
 use crate::base::path::collapse;
 use crate::base::target::{Act, Spelling, Target, Text};
+use crate::base::text::is_in;
 
 /// What a command made at a path.
 #[derive(Clone, Debug)]
@@ -16,9 +17,6 @@ pub(super) enum Entry {
     /// With where it leads to.
     Link(String),
 }
-
-/// The first name of process substitutions; those before are the shell's own.
-const FIRST_PIPE: usize = 63;
 
 impl Shell<'_> {
     pub(super) fn report(&mut self, field: &Field, act: Act) {
@@ -46,25 +44,13 @@ impl Shell<'_> {
         self.add_target(field, act, content, None);
     }
 
-    /// What a file holds when something is added to it.
-    fn added(&mut self, field: &Field, more: &str) -> Option<Text> {
+    /// What is added to a file, where nothing else may have been before.
+    fn added(&self, field: &Field, more: &str) -> Option<Text> {
         let path = self.absolute(&field.text)?;
-        let before = self.made.get(&*collapse(&path)).cloned();
-        if let Some(Entry::File(Some(Text::Whole(text) | Text::Added(text)))) = &before {
-            self.spend(text.len() / 64);
-        }
-        match before {
-            // Perhaps it is added, perhaps not; perhaps to what a program wrote.
-            _ if self.n_branches > 0 || !self.programs.is_empty() => None,
-            None => Some(Text::Added(more.into())),
-            Some(Entry::File(Some(Text::Whole(before)))) => {
-                Some(Text::Whole(format!("{before}{more}")))
-            }
-            Some(Entry::File(Some(Text::Added(before)))) => {
-                Some(Text::Added(format!("{before}{more}")))
-            }
-            Some(_) => None,
-        }
+        let is_first = self.n_branches == 0
+            && self.programs.is_empty()
+            && !self.made.contains_key(&*collapse(&path));
+        is_first.then(|| Text::Added(more.into()))
     }
 
     fn add_target(&mut self, field: &Field, act: Act, text: Option<Text>, link_to: Option<&str>) {
@@ -207,28 +193,13 @@ impl Shell<'_> {
     /// What a file or a stream holds that the command itself wrote.
     pub(super) fn content(&self, file: &Field) -> Option<Field> {
         let path = self.absolute(&file.text)?;
-        let stream = match path.strip_prefix("/dev/") {
-            Some(device) if is_device(&path) => Some(device),
-            _ => path.strip_prefix("/proc/self/"),
-        };
-        if let Some(stream) = stream {
-            if matches!(stream, "stdin" | "fd/0") {
-                return self.stdin.clone();
-            }
-            let n: usize = stream.strip_prefix("fd/")?.parse().ok()?;
-            return self.pipes.get(n.checked_sub(FIRST_PIPE)?)?.clone();
+        if is_in("/dev/stdin /dev/fd/0 /proc/self/fd/0", &path) {
+            return self.stdin.clone();
         }
         match self.made.get(&*collapse(&path)) {
             Some(Entry::File(Some(Text::Whole(text)))) => Some(Field::literal(text.as_str())),
             _ => None,
         }
-    }
-
-    /// A name under which what a process substitution prints can be read.
-    pub(super) fn pipe(&mut self, output: Option<Field>) -> Field {
-        let n = FIRST_PIPE + self.pipes.len();
-        self.pipes.push(output);
-        Field::literal(format!("/dev/fd/{n}"))
     }
 
     /// The program that runs may write what is not among the targets.

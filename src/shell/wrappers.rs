@@ -130,7 +130,6 @@ fn assigned(shell: &mut Shell<'_>, words: &[Field]) -> Ran {
         while let [word, behind @ ..] = rest
             && let Some((name, value)) = assignment(word)
         {
-            shell.export(name);
             shell.set(name, word.with_text(value));
             rest = behind;
         }

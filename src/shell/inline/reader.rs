@@ -329,7 +329,7 @@ impl Reader<'_, '_> {
     }
 
     fn variable(&self, name: &str) -> Value {
-        let variable = self.shell.variable_text(name);
+        let variable = self.shell.variable(name);
         variable.map_or(Value::Unknown, |text| Value::Texts(vec![text.clone()]))
     }
 
