@@ -20,10 +20,9 @@ pub(super) enum NewDir {
 
 impl Shell<'_> {
     fn holds_dir(&self, field: &Field) -> bool {
-        let is_dir = |path: &str| {
+        field.known().is_some_and(|path| {
             path.ends_with('/') || matches!(base_name(path), "." | "..") || self.is_dir(path)
-        };
-        field.known().is_some_and(is_dir)
+        })
     }
 
     /// Copies a file or a tree to a path, or into a directory there.

@@ -112,8 +112,8 @@ impl Field {
 /// The fields that a pattern or a listing gave.
 pub(super) fn to_fields(texts: Vec<String>) -> Vec<Field> {
     let spelling = Spelling::from_matches(texts.len());
-    let field = |text| Field { text, spelling };
-    texts.into_iter().map(field).collect()
+    let fields = texts.into_iter().map(|text| Field { text, spelling });
+    fields.collect()
 }
 
 /// The same for some of them, which are not known.

@@ -80,11 +80,11 @@ impl Shell<'_> {
 }
 
 fn changed(values: &[Field], change: impl Fn(&str) -> Option<String>) -> Vec<Field> {
-    let change = |value: &Field| {
+    let changed = values.iter().map(|value| {
         let text = value.known().filter(|text| text.len() <= MAX_TRIMMED);
         value.with_text(text.and_then(&change).unwrap_or(UNKNOWN.into()))
-    };
-    values.iter().map(change).collect()
+    });
+    changed.collect()
 }
 
 /// The text without the shortest or longest beginning or end that a pattern fits.

@@ -72,8 +72,8 @@ impl<'t> Reader<'t, '_, '_> {
     }
 
     fn take_name(&mut self) -> &'t str {
-        let is_end = |byte: &u8| !is_name_byte(*byte) && *byte != b':';
-        let end = self.rest.as_bytes().iter().position(is_end);
+        let mut bytes = self.rest.bytes();
+        let end = bytes.position(|byte| !is_name_byte(byte) && byte != b':');
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
         name
@@ -164,8 +164,8 @@ impl<'t> Reader<'t, '_, '_> {
 
     /// `> FILE`, `2>> FILE`, `2>&1`
     fn redirects(&mut self) -> bool {
-        let is_stream = |c: char| c.is_ascii_digit() || c == '*';
-        let sign = self.rest.trim_start_matches(is_stream);
+        let digits = self.rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let sign = digits.strip_prefix('*').unwrap_or(digits);
         let Some(file) = sign.strip_prefix('>') else {
             return false;
         };
