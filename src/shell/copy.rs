@@ -79,13 +79,13 @@ impl Shell<'_> {
             (None, None) => return Vec::new(),
         };
         let is_place = args.has("T no-target-directory");
-        let sources: Vec<Field> = sources
+        let found: Vec<Field> = sources
             .iter()
             .flat_map(|source| self.found(source))
             .collect();
-        let into = target_dir.is_some() || sources.len() > 1 || (!is_place && self.holds_dir(last));
+        let into = target_dir.is_some() || found.len() > 1 || (!is_place && self.holds_dir(last));
         let mut pairs = Vec::new();
-        for from in sources {
+        for from in found {
             let to = if args.has("parents") {
                 last.join(&from)
             } else if into {

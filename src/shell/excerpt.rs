@@ -295,11 +295,11 @@ fn blocks(kind: &Kind) -> (Vec<Block<'_>>, &'static str) {
     match kind {
         Kind::If { arms, otherwise } => {
             let words = ["if"].into_iter().chain(std::iter::repeat("elif"));
-            let arms = words.zip(arms);
-            let arms =
-                arms.flat_map(|(word, (condition, body))| [(word, condition), ("then", body)]);
-            let otherwise = otherwise.iter().map(|list| ("else", list));
-            (arms.chain(otherwise).collect(), "fi")
+            let blocks = words
+                .zip(arms)
+                .flat_map(|(word, (condition, body))| [(word, condition), ("then", body)]);
+            let last = otherwise.iter().map(|list| ("else", list));
+            (blocks.chain(last).collect(), "fi")
         }
         Kind::While {
             sense,

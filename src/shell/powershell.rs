@@ -364,9 +364,9 @@ impl<'t> Reader<'t, '_, '_> {
 
 /// A path with `/`, which may be a pattern.
 fn as_path(path: &Field) -> Field {
-    let mut path = path.with_text(path.text.replace('\\', "/"));
-    if is_pattern(&path.text) {
-        path.spelling = Spelling::Glob { matches: None };
+    let mut slashed = path.with_text(path.text.replace('\\', "/"));
+    if is_pattern(&slashed.text) {
+        slashed.spelling = Spelling::Glob { matches: None };
     }
-    path
+    slashed
 }
