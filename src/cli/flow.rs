@@ -12,6 +12,8 @@ use super::permit::{self, Approval};
 use super::{Answer, CliContext, number, one_of, prose};
 use crate::base::path;
 use crate::guard::claims;
+use crate::lifecycle::evidence::GateLog;
+use crate::lifecycle::gates::display_path;
 use crate::store::archive::{Item, Run, SnapshotKind, Status, WhenChanged};
 use crate::store::lock::Locked;
 use crate::store::modified;
@@ -20,7 +22,7 @@ use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
 use crate::systems::agent_flow::state::{FileKind, FlowState, GROUP, Mode, Phase};
 use crate::systems::gate_record::{GateRecord, Move};
-use crate::systems::workflow::GateStatus;
+use crate::systems::workflow::{GateStatus, Standing};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -291,8 +293,9 @@ fn update(args: &Update, context: &CliContext<'_>) -> Result<AppliedChange> {
     let approval = Approval::of(args.force);
     if args.complete
         && let (file, text) = chosen(&dir, kinds)?
-        && let Some(gate) = FlowState::read(&text).ok().and_then(|run| run.first_open())
-        && let Some(why) = permit::refusal(context, approval, &format!("gate `{}`", gate.as_str()))
+        && let Ok(run) = FlowState::read(&text)
+        && let Some(gate) = unproved(context, &file, &run)
+        && let Some(why) = permit::refusal(context, approval, &format!("gate `{gate}`"))
     {
         return Ok(AppliedChange::refused(context, &file, why));
     }
@@ -302,6 +305,21 @@ fn update(args: &Update, context: &CliContext<'_>) -> Result<AppliedChange> {
             .map_err(|why| anyhow!("`{}`: {why}", file.display()))?;
         Ok((file, outcome))
     })
+}
+
+/// The first gate of a run that has not passed, or of which nothing shows that.
+fn unproved(context: &CliContext<'_>, file: &Path, state: &FlowState) -> Option<String> {
+    if let Some(open) = state.first_open() {
+        return Some(open.as_str().to_owned());
+    }
+    let mut run = state.workflow(&display_path(&context.project, file));
+    GateLog::read(&context.project, u64::MAX).mark(&mut run);
+    let mut gates = run.gates.into_iter();
+    let gate = gates.find(|gate| {
+        gate.standing
+            .is_some_and(|standing| standing != Standing::Proved)
+    });
+    gate.map(|gate| gate.name)
 }
 
 /// The run that an update is for: the active one of those kinds.

@@ -53,10 +53,20 @@ impl<'p> GateLog<'p> {
         }
     }
 
-    /// The latest record of a run that moved a gate, and where it moved it to.
+    /// The latest record of a run that moved a gate, and where it moved it to. One that passes
+    /// again what had passed, without a proof, takes nothing from the one before.
     pub fn latest(&self, run: &Workflow, gate: &Gate) -> Option<(&GateRecord, GateStatus)> {
-        let mut records = self.records_of(run);
-        records.find_map(|record| Some((record, moved_to(record, gate)?)))
+        let records = self.records_of(run);
+        let mut moves = records.filter_map(|record| Some((record, moved_to(record, gate)?)));
+        let last = moves.next()?;
+        let (repeated, mut earlier) = (last, last);
+        while repeats(earlier.0) {
+            match moves.next() {
+                Some((record, GateStatus::Passed)) => earlier = (record, GateStatus::Passed),
+                _ => return Some(repeated),
+            }
+        }
+        Some(earlier)
     }
 
     /// The records of a run, newest first.
@@ -102,6 +112,16 @@ impl<'p> GateLog<'p> {
                 gate.timestamp = Some(record.ts.clone());
                 gate.agent = gate.agent.take().or(agent);
             }
+        }
+        let is_over = run.active && gates.iter().all(|gate| gate.status.has_passed());
+        let mut doubted = gates.iter();
+        if is_over
+            && let Some(gate) = doubted.find(|gate| gate.standing == Some(Standing::OnlyInFile))
+        {
+            run.next = format!(
+                "nobody who may was seen to pass gate `{}`: its agent ends again, or the user decides",
+                gate.name
+            );
         }
         run.gates = gates;
     }
@@ -339,6 +359,12 @@ impl<'c> Evidence<'c> {
 }
 
 /// devt keeps no gates: of its phase, what an agent's artifact set in it counts.
+/// Whether a record's gate was passed before, and nothing is added to what shows it.
+fn repeats(record: &GateRecord) -> bool {
+    let passed = Some(GateStatus::Passed);
+    record.from == passed && record.to == passed && record.proof.is_empty()
+}
+
 fn moved_to(record: &GateRecord, gate: &Gate) -> Option<GateStatus> {
     let is_phase = record.system == devt::ID && record.phase.as_deref() == Some(&*gate.name);
     let own = record.gate.as_deref().zip(record.to);

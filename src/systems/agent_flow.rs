@@ -27,7 +27,7 @@ use crate::systems::system::{
     split_site,
 };
 use crate::systems::tested::TestNeed;
-use crate::systems::workflow::{Proof, UnreadableState, Workflow};
+use crate::systems::workflow::{Gate, Proof, UnreadableState, Workflow};
 
 pub struct AgentFlow;
 
@@ -230,11 +230,14 @@ fn seen(files: &dyn Files, file: &FlowFile) -> gates::Seen {
 /// The end of a run whose gates have all passed, and were seen to.
 fn closed(file: &FlowFile, files: &dyn Files, now: DateTime<Utc>) -> Option<GateRecord> {
     let closed = gates::on_stop(file, now).ok()?;
-    let doubted = only_in_file(files, file);
-    let outcome = match doubted.first() {
+    let uncounted = uncounted(files, file);
+    let outcome = match uncounted.first() {
         None => Ok(closed),
         Some(gate) => Err(format!(
-            "the run stays open: nobody was seen to pass its gate `{gate}`, it is only in the file or on its word"
+            "the run stays open: its gate `{}` is {}; {}",
+            gate.name,
+            gate.label(),
+            cure(gate)
         )),
     };
     Some(GateRecord::of(file.name, outcome))
@@ -247,12 +250,18 @@ fn closed_before(
     agent: state::Agent,
     files: &dyn Files,
 ) -> Option<ClosedGate> {
-    let found = run.and_then(|file| Ok((only_in_file(files, &file), file.state?)));
+    let found = run.and_then(|file| Ok((uncounted(files, &file), file.state?)));
     match found {
-        Ok((doubted, mut state)) => {
-            state.gates.retain(|gate| !doubted.contains(&gate.name));
+        Ok((uncounted, mut state)) => {
+            let is_uncounted = |name: &str| uncounted.iter().find(|gate| gate.name == name);
+            state
+                .gates
+                .retain(|gate| is_uncounted(&gate.name).is_none());
             let (gate, status) = state.unmet_gate(agent)?;
-            Some(ClosedGate::new(name, name, gate.as_str(), status))
+            Some(match is_uncounted(gate.as_str()) {
+                Some(gate) => ClosedGate::new(name, name, &gate.name, gate.label(), &cure(gate)),
+                None => ClosedGate::unmet(name, name, gate.as_str(), status),
+            })
         }
         // Before the first phase there is no gate.
         Err(_) if agent.gate() == Phase::Exploration => None,
@@ -260,14 +269,23 @@ fn closed_before(
     }
 }
 
-/// The gates of a run that are passed in its file alone.
-fn only_in_file(files: &dyn Files, file: &FlowFile) -> Vec<String> {
+/// How a gate that does not count comes to count.
+fn cure(gate: &Gate) -> String {
+    format!(
+        "`statewarden flow update --phase {}` goes back to it, and then its agent ends again, or the user passes it \
+         with `statewarden flow update --gate-result passed --force` in a terminal",
+        gate.name
+    )
+}
+
+/// The gates of a run that are passed in its file and do not count.
+fn uncounted(files: &dyn Files, file: &FlowFile) -> Vec<Gate> {
     let run = file
         .state
         .as_ref()
         .ok()
         .map(|state| state.workflow(file.name));
-    run.map_or_else(Vec::new, |run| files.only_in_file(&run))
+    run.map_or_else(Vec::new, |run| files.uncounted(&run))
 }
 
 /// The active run in a file, or why it cannot be read. A text that does not

@@ -4,7 +4,7 @@ use crate::base::actor::AgentName;
 use crate::settings::model::EvidenceMode;
 use crate::systems::groups::state::Doubt;
 use crate::systems::tested::{TestNeed, Tested};
-use crate::systems::workflow::Workflow;
+use crate::systems::workflow::{Gate, Workflow};
 
 /// The files of a site or of a `gate_dir`, by their path below it.
 pub trait Files {
@@ -75,9 +75,9 @@ pub trait Files {
         false
     }
 
-    /// The gates of a run that are passed in its file, and were not seen to be passed there by
-    /// an agent that may.
-    fn only_in_file(&self, _run: &Workflow) -> Vec<String> {
+    /// The gates of a run that passed in its file and do not count: no actor who may write it was
+    /// seen to do that, or a required proof is missing.
+    fn uncounted(&self, _run: &Workflow) -> Vec<Gate> {
         Vec::new()
     }
 

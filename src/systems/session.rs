@@ -96,7 +96,7 @@ impl System for Session {
         let state = State::parse(text).ok()?;
         let before = state.unfinished_before(phase)?;
         let (phase, status) = (before.phase.as_str(), before.gate_status());
-        Some(ClosedGate::new(file, file, phase, status))
+        Some(ClosedGate::unmet(file, file, phase, status))
     }
 
     fn runs(&self, site: &str, files: &dyn Files) -> Vec<Result<Workflow, UnreadableState>> {

@@ -10,6 +10,7 @@ use crate::lifecycle::calls::{self, Announcement};
 use crate::lifecycle::evidence::Evidence;
 use crate::lifecycle::gates::GateScope;
 use crate::project::context::Context;
+use crate::systems::gate_record::GateRecord;
 use crate::systems::system::AgentEvent;
 
 /// The main thread's turn is over: a run whose gates have all passed is
@@ -28,9 +29,23 @@ pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         let mut records = carry_out(context, &plan(context, event, ended, &around));
         // A session has many turns: what keeps a run open is said once.
         records.retain(|record| !evidence.log().has_said(record));
+        let kept_open: Vec<String> = records.iter().filter_map(why_open).collect();
         append_gates(context, None, records);
+        if !kept_open.is_empty()
+            && let Some(reply) = reply.with_notice(&kept_open.join("\n"))
+        {
+            return reply;
+        }
     }
     reply
+}
+
+/// What keeps a whole run open, for the user.
+fn why_open(record: &GateRecord) -> Option<String> {
+    match (&record.gate, &record.skipped) {
+        (None, Some(why)) => Some(format!("statewarden: `{}`: {why}", record.file)),
+        _ => None,
+    }
 }
 
 /// The agents that go on in the background.

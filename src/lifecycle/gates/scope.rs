@@ -27,7 +27,7 @@ use crate::systems::gate_record::GateRecord;
 use crate::systems::groups::state::Doubt;
 use crate::systems::system::{AgentEvent, ClosedGate, Effects, Files, Missing};
 use crate::systems::tested::{TestNeed, Tested};
-use crate::systems::workflow::{Proof, Standing, Workflow};
+use crate::systems::workflow::{Gate, Proof, Standing, Workflow};
 
 /// A system's state around an event, looked for when the system first asks for it.
 pub struct GateScope<'c> {
@@ -490,7 +490,7 @@ impl Files for GateScope<'_> {
         })
     }
 
-    fn only_in_file(&self, run: &Workflow) -> Vec<String> {
+    fn uncounted(&self, run: &Workflow) -> Vec<Gate> {
         let Some((log, mut run)) = self.logged(run) else {
             return Vec::new();
         };
@@ -501,7 +501,7 @@ impl Files for GateScope<'_> {
             Some(Standing::OnItsWord | Standing::Stale) => is_required,
             _ => false,
         });
-        gates.map(|gate| gate.name).collect()
+        gates.collect()
     }
 
     fn is_new_since_start(&self, name: &str) -> bool {

@@ -157,7 +157,7 @@ impl<'s> Gates<'s> {
                 Layout::One => &file,
                 Layout::Many => dir,
             };
-            Some(ClosedGate::new(&file, place, &before.name, before.status))
+            Some(ClosedGate::unmet(&file, place, &before.name, before.status))
         });
         closed.collect::<Option<Vec<_>>>()?.into_iter().next()
     }

@@ -117,13 +117,17 @@ pub struct ClosedGate {
 
 impl ClosedGate {
     /// `place` is the file, or the directory of several to which the gate belongs.
-    pub fn new(file: &str, place: &str, name: &str, status: GateStatus) -> Self {
-        let word = status.as_str();
+    pub fn unmet(file: &str, place: &str, name: &str, status: GateStatus) -> Self {
+        let cure = "finish that phase first, or set the gate right";
+        Self::new(file, place, name, status.as_str(), cure)
+    }
+
+    pub fn new(file: &str, place: &str, name: &str, status: &str, cure: &str) -> Self {
         Self {
             file: file.to_owned(),
             name: name.to_owned(),
             why: format!(
-                "its phase comes after the gate `{name}`, which is `{word}` in `{place}`; finish that phase first, or set the gate right"
+                "its phase comes after the gate `{name}`, which is `{status}` in `{place}`; {cure}"
             ),
         }
     }
