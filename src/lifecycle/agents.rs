@@ -29,6 +29,7 @@ use crate::log::append::LogFile;
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
 use crate::project::memory::RUNS;
+use crate::project::sites::{self, Site};
 use crate::recorder::calls::Caller;
 use crate::recorder::index::Index;
 use crate::recorder::mediate::Recorder;
@@ -190,8 +191,18 @@ fn elsewhere(
     records
 }
 
-/// The first state directory of a system that the recorder has seen.
+/// The first state directory of a system that the recorder has seen, else one that no event has
+/// named yet: only for the end of an agent of that system is the project walked.
 fn known_elsewhere(context: &Context<'_>, scope: &GateScope<'_>) -> Option<String> {
+    seen_elsewhere(context, scope).or_else(|| {
+        let sites = sites::find(&context.project, context.registry);
+        let id = scope.governed.id();
+        let mut of_system = sites.iter().filter(|site| site.governed.id() == id);
+        of_system.next().map(Site::dir)
+    })
+}
+
+fn seen_elsewhere(context: &Context<'_>, scope: &GateScope<'_>) -> Option<String> {
     let inside = format!("/{}/", scope.governed.system.info().gate_dir?);
     let index = Index::read(context.project.memory()).ok()??;
     let files = index
