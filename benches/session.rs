@@ -116,10 +116,7 @@ impl Setup {
             ));
         }
         main.push(vec![Block::Text("done")]);
-        Script {
-            main,
-            subagents: Vec::new(),
-        }
+        Script::of_main(main)
     }
 
     fn prepare(&self, hooks: Hooks) -> Result<()> {

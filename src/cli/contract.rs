@@ -2,13 +2,13 @@
 
 mod add;
 mod draft;
-mod gate_test;
 mod lint;
 mod list;
 mod mention;
 mod own;
 mod shelf;
 mod show;
+mod stage;
 mod test;
 
 use anyhow::{Result, bail};

@@ -3,6 +3,8 @@
 
 use std::ops::Deref;
 
+use serde::Serialize;
+
 use crate::base::actor::{Actor, AgentName};
 use crate::base::string_enum::string_enum;
 use crate::contract::edition::Edition;
@@ -217,12 +219,14 @@ string_enum! {
 }
 
 /// A directory of a site, relative to it; `""` is the site itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Dir<'a> {
     pub path: &'a str,
     pub kind: DirKind,
     /// The one edition that holds it; `None` for all.
+    #[serde(skip)]
     pub edition: Option<Edition>,
+    #[serde(skip)]
     pub at_reset: AtReset,
 }
 
@@ -241,7 +245,7 @@ impl<'a> Dir<'a> {
 const ON_THE_WAY: &Dir<'_> = &Dir::new("", DirKind::Closed);
 
 /// An agent name, or a pattern with `*`, and the role that it plays.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Role<'a> {
     pub agent: &'a str,
     pub role: &'a str,

@@ -16,7 +16,8 @@ use crate::contract::denial::DenyCode;
 use crate::contract::table::DirKind;
 use crate::guard::descendants::taken_along;
 use crate::guard::git_keeps;
-pub use crate::guard::judge_error::JudgeError;
+use crate::guard::judge_error::MAX_SEARCHED;
+pub use crate::guard::judge_error::{JudgeError, MAX_JUDGED};
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::{OnDisk, Project, Root};
 use crate::project::sites::{self, Level};
@@ -70,9 +71,6 @@ impl Claim<'_> {
         self.root.path(&self.display_path())
     }
 }
-
-/// How many claims of one call are judged each by itself. All further ones are denied as one.
-pub const MAX_JUDGED: usize = 1_000;
 
 /// Finds the claim of every target; targets of no system have none. Behind [`MAX_JUDGED`] of
 /// them comes one more at most.
@@ -164,9 +162,6 @@ struct Search<'p, 's> {
     /// Directories that lie in no inner work tree: many targets lie side by side.
     in_no_inner: RefCell<HashSet<String>>,
 }
-
-/// How many directories of the trees that a call takes away are searched for sites.
-pub(super) const MAX_SEARCHED: usize = 50_000;
 
 impl<'p, 's> Search<'p, 's> {
     fn new(project: &'p Project, registry: &'s Registry<'s>) -> Self {

@@ -5,8 +5,13 @@ use std::{fmt, io};
 
 use crate::base::text::excerpt;
 use crate::contract::denial::DenyCode;
-use crate::guard::claims::{MAX_JUDGED, MAX_SEARCHED};
 use crate::guard::targets::Unread;
+
+/// How many claims of one call are judged each by itself. All further ones are denied as one.
+pub const MAX_JUDGED: usize = 1_000;
+
+/// How many directories of the trees that a call takes away are searched for sites.
+pub(super) const MAX_SEARCHED: usize = 50_000;
 
 /// Why a call that concerns a system could not be judged. It is denied.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! Which runs of agents have been counted, and which were sent back to work. One run can
-//! bring two events, and the same agent can be continued and end again.
+//! What is kept of the runs of agents: which have been counted or sent back to work, since one run
+//! can bring two events, and what each found at its start and wrote since.
 
 use std::collections::BTreeMap;
 use std::io;

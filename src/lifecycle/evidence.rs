@@ -26,8 +26,7 @@ use crate::systems::{agentmux, devt, groups};
 
 pub use commands::{background_ended, command_ended, is_test};
 
-/// How much of the log's end a hook reads.
-pub const RECENT: u64 = 512 * 1024;
+pub use crate::log::kept::RECENT;
 
 const START_UNSEEN: &str = "the agent's start was not seen";
 

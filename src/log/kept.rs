@@ -21,7 +21,7 @@ use crate::store::append::{self, may_grow_to};
 use crate::store::lock::Locked;
 use crate::store::{changed, rename, replace};
 
-/// How much of the end of two files of one length is compared on the hook's path, in bytes.
+/// How much of a log's end the hook reads or compares, in bytes.
 pub const RECENT: u64 = 512 * 1024;
 
 /// No log of ours is larger.

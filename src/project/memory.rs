@@ -1,5 +1,5 @@
-//! Where the recorder keeps what has to outlast a cleaned project: in git's directory, which
-//! `git clean` leaves alone, else in the user's directory of program state.
+//! The memory, which has to outlast a cleaned project: in git's directory, which `git clean` leaves
+//! alone, else in the user's directory of program state; and the values that are kept there.
 
 use std::fs;
 use std::io;

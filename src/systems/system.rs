@@ -1,5 +1,4 @@
-//! The systems: each file below is one family of state files, distinguished by
-//! their places, and holds that family's one contract table.
+//! What a system is: the trait of every family of state files, and what its answers are made of.
 
 mod agent_event;
 

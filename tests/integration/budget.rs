@@ -10,7 +10,7 @@ mod contracts;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -274,16 +274,8 @@ fn memory_is_bounded_by_the_event() {
         let event = sandbox.base().join("event.json");
         fs::write(&event, sandbox.write_event(path, &text).to_string()).unwrap();
         let room = 3 * fs::metadata(&event).unwrap().len() + MIB;
-        let limited = format!("ulimit -v {}; exec \"$0\" hook", (own_size + room) >> 10);
-        let output = Command::new("sh")
-            .args(["-c", &limited])
-            .arg(&program)
-            .env_clear()
-            .envs(sandbox.surroundings())
-            .env("CLAUDE_PROJECT_DIR", sandbox.project())
-            .stdin(fs::File::open(&event).unwrap())
-            .output()
-            .unwrap();
+        let limits = format!("ulimit -v {}", (own_size + room) >> 10);
+        let output = limited(&sandbox, &limits, &program, &event);
         assert!(output.status.success(), "{path}: {output:?}");
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(said.contains(answer), "{path}: {said}");
@@ -291,81 +283,52 @@ fn memory_is_bounded_by_the_event() {
     }
 }
 
-/// `p1 = p0 p0`, `p2 = p1 p1`, …: each value is twice the one before it.
-fn doubled(first: &str, line: impl Fn(usize, usize) -> String, last: &str) -> String {
-    let lines = (1..=40).map(|n| line(n, n - 1) + "\n");
-    format!("{first}\n{}{last}\n", lines.collect::<String>())
+/// What the hook answers to the event in a file, within limits of the shell.
+fn limited(sandbox: &Sandbox, limits: &str, program: &Path, event: &Path) -> Output {
+    Command::new("sh")
+        .args(["-c", &format!("{limits}; exec \"$0\" hook")])
+        .arg(program)
+        .env_clear()
+        .envs(sandbox.surroundings())
+        .env("CLAUDE_PROJECT_DIR", sandbox.project())
+        .stdin(fs::File::open(event).unwrap())
+        .output()
+        .unwrap()
 }
 
-fn piped(interpreter: &str, code: &str) -> String {
-    format!("{interpreter} <<'EOF'\n{code}EOF\n")
+/// Values of which each is twice the one before it: the program that reads the code, its first
+/// line, the one that makes value N of value M, and the last.
+#[rustfmt::skip]
+const GROWING: &[(&str, &str, &str, &str)] = &[
+    ("python3 -", "p0='aaaaaaaa'", "pN=pM+pM", "open(p40, 'w')"),
+    ("python3 -", "p0='aaaaaaaa'", "pN=f'{pM}{pM}'", "open(p40, 'w')"),
+    ("python3 -", "p0=['a']", "pN=[pM, pM]", "print(p40)"),
+    ("python3 -", "p0='aaaaaaaa'", "pN=os.path.join(pM, pM)", "open(p40, 'w')"),
+    ("node -", "const p0='aaaaaaaa';", "const pN=pM+pM;", "fs.writeFileSync(p40, 'x');"),
+    ("node -", "const p0='aaaaaaaa';", "const pN=`${pM}${pM}`;", "fs.writeFileSync(p40, 'x');"),
+    ("perl -", "my $p0='aaaaaaaa';", "my $pN=$pM.$pM;", "open(F, '>', $p40);"),
+    ("ruby -", "p0='aaaaaaaa'", "pN=pM+pM", "File.write(p40, 'x')"),
+    ("PowerShell", "$p0 = 'aaaaaaaa'", "$pN = \"$pM$pM\"", "Set-Content $p40 x"),
+    ("Bash", "p0=aaaaaaaa", "pN=$pM$pM", "touch $p40"),
+];
+
+fn growing(sandbox: &Sandbox, program: &str, [first, line, last]: [&str; 3]) -> Value {
+    let lines = (1..=40).map(|n: usize| {
+        let of_its_half = line.replace('M', &(n - 1).to_string());
+        of_its_half.replace('N', &n.to_string()) + "\n"
+    });
+    let code = format!("{first}\n{}{last}\n", lines.collect::<String>());
+    match program {
+        "PowerShell" | "Bash" => sandbox.event(program, json!({ "command": code })),
+        _ => sandbox.bash_event(&format!("{program} <<'EOF'\n{code}EOF\n")),
+    }
 }
 
 /// Inputs that would take all memory, or minutes, if nothing bounded what is made of them.
 const HOSTILE: &[(&str, Event)] = &[
-    ("texts that grow in Python", |sandbox| {
-        let code = doubled(
-            "p0='aaaaaaaa'",
-            |n, m| format!("p{n}=p{m}+p{m}"),
-            "open(p40, 'w')",
-        );
-        sandbox.bash_event(&piped("python3 -", &code))
-    }),
-    ("f-strings that grow", |sandbox| {
-        let line = |n, m| format!("p{n}=f'{{p{m}}}{{p{m}}}'");
-        let code = doubled("p0='aaaaaaaa'", line, "open(p40, 'w')");
-        sandbox.bash_event(&piped("python3 -", &code))
-    }),
-    ("lists that grow in Python", |sandbox| {
-        let code = doubled(
-            "p0=['a']",
-            |n, m| format!("p{n}=[p{m}, p{m}]"),
-            "print(p40)",
-        );
-        sandbox.bash_event(&piped("python3 -", &code))
-    }),
-    ("paths that grow in Python", |sandbox| {
-        let line = |n, m| format!("p{n}=os.path.join(p{m}, p{m})");
-        sandbox.bash_event(&piped(
-            "python3 -",
-            &doubled("p0='aaaaaaaa'", line, "open(p40, 'w')"),
-        ))
-    }),
     ("one list of a value in Python", |sandbox| {
-        let value = format!("p='{}'\nq=[{}]\n", "a".repeat(4_000), "p, ".repeat(100_000));
-        sandbox.bash_event(&piped("python3 -", &value))
-    }),
-    ("texts that grow in JavaScript", |sandbox| {
-        let line = |n, m| format!("const p{n}=p{m}+p{m};");
-        let code = doubled("const p0='aaaaaaaa';", line, "fs.writeFileSync(p40, 'x');");
-        sandbox.bash_event(&piped("node -", &code))
-    }),
-    ("templates that grow in JavaScript", |sandbox| {
-        let line = |n, m| format!("const p{n}=`${{p{m}}}${{p{m}}}`;");
-        let code = doubled("const p0='aaaaaaaa';", line, "fs.writeFileSync(p40, 'x');");
-        sandbox.bash_event(&piped("node -", &code))
-    }),
-    ("texts that grow in Perl", |sandbox| {
-        let line = |n, m| format!("my $p{n}=$p{m}.$p{m};");
-        let code = doubled("my $p0='aaaaaaaa';", line, "open(F, '>', $p40);");
-        sandbox.bash_event(&piped("perl -", &code))
-    }),
-    ("texts that grow in Ruby", |sandbox| {
-        let code = doubled(
-            "p0='aaaaaaaa'",
-            |n, m| format!("p{n}=p{m}+p{m}"),
-            "File.write(p40, 'x')",
-        );
-        sandbox.bash_event(&piped("ruby -", &code))
-    }),
-    ("texts that grow in PowerShell", |sandbox| {
-        let line = |n, m| format!("$p{n} = \"$p{m}$p{m}\"");
-        let code = doubled("$p0 = 'aaaaaaaa'", line, "Set-Content $p40 x");
-        sandbox.event("PowerShell", json!({ "command": code }))
-    }),
-    ("texts that grow in the shell", |sandbox| {
-        let line = |n, m| format!("p{n}=$p{m}$p{m}");
-        sandbox.bash_event(&doubled("p0=aaaaaaaa", line, "touch $p40"))
+        let (text, list) = ("a".repeat(4_000), "p, ".repeat(100_000));
+        sandbox.bash_event(&format!("python3 - <<'EOF'\np='{text}'\nq=[{list}]\nEOF\n"))
     }),
     ("a sidecar of 20 MB", |sandbox| {
         let list = "1,".repeat(10_000_000);
@@ -413,23 +376,26 @@ fn no_input_takes_a_second_or_256_mib() {
     let own_size = fs::metadata(&program).unwrap().len();
     let room = (own_size + (256 << 20)) >> 10;
     let mut over = Vec::new();
-    for (input, event) in HOSTILE {
-        let sandbox = Sandbox::new();
+    let mut give = |input: &str, sandbox: &Sandbox, event: &Value| {
         let file = sandbox.base().join("event.json");
-        fs::write(&file, event(&sandbox).to_string()).unwrap();
-        let limited = format!("ulimit -v {room}; ulimit -t {seconds}; exec \"$0\" hook");
-        let output = Command::new("sh")
-            .args(["-c", &limited])
-            .arg(&program)
-            .env_clear()
-            .envs(sandbox.surroundings())
-            .env("CLAUDE_PROJECT_DIR", sandbox.project())
-            .stdin(fs::File::open(&file).unwrap())
-            .output()
-            .unwrap();
+        fs::write(&file, event.to_string()).unwrap();
+        let limits = format!("ulimit -v {room}; ulimit -t {seconds}");
+        let output = limited(sandbox, &limits, &program, &file);
         if !output.status.success() {
             over.push(format!("{input}: {output:?}"));
         }
+    };
+    for (input, event) in HOSTILE {
+        let sandbox = Sandbox::new();
+        give(input, &sandbox, &event(&sandbox));
+    }
+    for (program, first, line, last) in GROWING {
+        let sandbox = Sandbox::new();
+        give(
+            line,
+            &sandbox,
+            &growing(&sandbox, program, [first, line, last]),
+        );
     }
     assert!(over.is_empty(), "{over:#?}");
 }

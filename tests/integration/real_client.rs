@@ -214,10 +214,7 @@ fn a_script_does_not_switch_the_guard_off() {
             vec![project.write("notes.md", "x\n")],
             vec![Block::Text("done")],
         ];
-        let script = Script {
-            main,
-            ..Script::default()
-        };
+        let script = Script::of_main(main);
         let run = client.run(&project, Mode::SkipPermissions, script);
         check_told(
             &run,
@@ -247,10 +244,7 @@ fn a_path_that_a_second_hook_changes_is_told() {
             vec![project.write("scratchpad.md", "x\n")],
             vec![Block::Text("done")],
         ];
-        let script = Script {
-            main,
-            ..Script::default()
-        };
+        let script = Script::of_main(main);
         let run = client.run(&project, Mode::SkipPermissions, script);
         check_told(&run, &[("Write", None, Fate::Done)]);
         assert!(!project.state("notes.md").exists() && !project.state("scratchpad.md").exists());
@@ -404,13 +398,10 @@ fn the_oldest_client_is_served_without_a_verb() {
 fn every_permission_mode_refuses() {
     isolated("real_client::every_permission_mode_refuses", |client| {
         let project = Project::new("modes");
-        let script = Script {
-            main: vec![
-                vec![project.write("notes.md", "x\n")],
-                vec![Block::Text("done")],
-            ],
-            ..Script::default()
-        };
+        let script = Script::of_main(vec![
+            vec![project.write("notes.md", "x\n")],
+            vec![Block::Text("done")],
+        ]);
         check_told(
             &client.run(&project, Mode::SkipPermissions, script.clone()),
             &[("Write", None, Fate::Done)],
@@ -536,14 +527,7 @@ fn a_command_in_the_background_is_looked_after() {
                 vec![Block::Text("woken")],
                 vec![Block::Text("tidied")],
             ];
-            let run = client.run(
-                &project,
-                Mode::SkipPermissions,
-                Script {
-                    main,
-                    ..Script::default()
-                },
-            );
+            let run = client.run(&project, Mode::SkipPermissions, Script::of_main(main));
 
             check_told(&run, &[("Bash", None, Fate::Done)]);
             assert!(

@@ -15,10 +15,8 @@ struct ContractList {
 
 #[derive(Debug, Serialize)]
 struct Listed {
-    name: &'static str,
-    about: &'static str,
-    /// The release of the framework that it was taken from.
-    release: &'static str,
+    #[serde(flatten)]
+    framework: &'static Framework,
     state: ContractState,
     /// Where it is, or would be.
     file: String,
@@ -36,9 +34,7 @@ pub(super) enum ContractState {
 
 pub(super) fn run(context: &CliContext<'_>) -> Result<Answer> {
     let contracts = SHELF.iter().map(|framework| Listed {
-        name: framework.name,
-        about: framework.about,
-        release: framework.release,
+        framework,
         state: state(framework, context),
         file: file(framework.files[0].0, context),
     });
@@ -76,8 +72,12 @@ impl Show for ContractList {
                 ContractState::Added => "  added",
                 ContractState::Changed => "  added, changed here",
             };
-            let name = page.paint.bold(&format!("{:<12}", listed.name));
-            writeln!(page, "{name} {} {}{state}", listed.about, listed.release);
+            let name = page.paint.bold(&format!("{:<12}", listed.framework.name));
+            writeln!(
+                page,
+                "{name} {} {}{state}",
+                listed.framework.about, listed.framework.release
+            );
         }
         writeln!(
             page,

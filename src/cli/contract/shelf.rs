@@ -1,7 +1,9 @@
 //! The contracts of public frameworks that ship inside the program.
 
+use serde::Serialize;
+
 /// A framework whose contract ships with the program.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Framework {
     pub name: &'static str,
     pub about: &'static str,
@@ -9,6 +11,7 @@ pub(super) struct Framework {
     pub release: &'static str,
     /// The names that its contract files have in `.claude/statewarden.d/`, with their texts; the
     /// contract itself is the first.
+    #[serde(skip)]
     pub files: &'static [(&'static str, &'static str)],
 }
 

@@ -1,4 +1,4 @@
-//! `contract show`.
+//! `contract show`: what the contracts in force say of each name, directory, gate and role.
 
 use anyhow::{Result, bail};
 use clap::ValueHint;
@@ -12,7 +12,7 @@ use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
-use crate::contract::table::{self, AtReset, Bucket, DirKind, Name};
+use crate::contract::table::{self, AtReset, Bucket, Dir, DirKind, Name, Role};
 use crate::guard::claims;
 use crate::project::registry::{EnabledSystem, Registry};
 use crate::project::roots::OnDisk;
@@ -28,15 +28,15 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Serialize)]
-struct ShownContracts {
-    contracts: Vec<Shown>,
+struct ShownContracts<'a> {
+    contracts: Vec<Shown<'a>>,
     /// The systems without a contract here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     switched_off: Vec<SwitchedOff>,
 }
 
 #[derive(Debug, Serialize)]
-struct Shown {
+struct Shown<'a> {
     system: String,
     /// The directories on the disk that it governs.
     sites: Vec<String>,
@@ -48,8 +48,8 @@ struct Shown {
     /// The settings files that add to it.
     settings: Vec<String>,
     rows: Vec<NameRow>,
-    directories: Vec<Directory>,
-    roles: Vec<Role>,
+    directories: Vec<Dir<'a>>,
+    roles: &'a [Role<'a>],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     gates: Vec<Gate>,
     /// The name offered where none is near.
@@ -68,23 +68,11 @@ struct NameRow {
 }
 
 #[derive(Debug, Serialize)]
-struct Directory {
-    path: String,
-    kind: DirKind,
-}
-
-#[derive(Debug, Serialize)]
 struct Gate {
     name: String,
     agents: Vec<String>,
     after: Vec<String>,
     needs: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Role {
-    agent: String,
-    role: String,
 }
 
 pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
@@ -167,7 +155,7 @@ fn claimant(dir: &str, registry: &Registry<'_>, context: &CliContext<'_>) -> Opt
     Some(claim.governed.id().to_owned())
 }
 
-fn show(governed: &EnabledSystem<'_>, sites: Vec<String>, site_kind: DirKind) -> Shown {
+fn show<'a>(governed: &'a EnabledSystem<'_>, sites: Vec<String>, site_kind: DirKind) -> Shown<'a> {
     let (system, contract, edition) = (governed.system, &governed.contract, governed.edition);
     let in_force = governed.edition_in_force();
     let rows = contract
@@ -188,22 +176,15 @@ fn show(governed: &EnabledSystem<'_>, sites: Vec<String>, site_kind: DirKind) ->
         settings: Vec::new(),
         rows: rows.map(|row| shown_row(row, system)).collect(),
         directories: dirs
-            .map(|dir| Directory {
-                path: dir.path.to_owned(),
+            .map(|dir| Dir {
                 kind: match dir.path {
                     "" => site_kind,
                     _ => dir.kind,
                 },
+                ..*dir
             })
             .collect(),
-        roles: contract
-            .roles
-            .iter()
-            .map(|role| Role {
-                agent: role.agent.to_owned(),
-                role: role.role.to_owned(),
-            })
-            .collect(),
+        roles: &contract.roles,
         gates: Vec::new(),
         fallback: contract.fallback.map(str::to_owned),
     }
@@ -245,7 +226,7 @@ fn shown_row(row: &table::Row<'_>, system: &dyn System) -> NameRow {
     }
 }
 
-impl Show for ShownContracts {
+impl Show for ShownContracts<'_> {
     fn text(&self, page: &mut Page<'_>) {
         for (at, shown) in self.contracts.iter().enumerate() {
             if at > 0 {
@@ -260,7 +241,7 @@ impl Show for ShownContracts {
 /// Names are at most so wide.
 const NAMES: usize = 36;
 
-impl Shown {
+impl Shown<'_> {
     fn text(&self, page: &mut Page<'_>) {
         let edition = match (self.edition, &self.edition_why) {
             (Some(edition), Some(why)) => {
@@ -309,7 +290,7 @@ impl Shown {
     /// The directories, gates and roles.
     fn show_rest(&self, page: &mut Page<'_>) {
         for dir in &self.directories {
-            let path = match dir.path.as_str() {
+            let path = match dir.path {
                 "" => "the directory itself",
                 path => path,
             };

@@ -8,8 +8,8 @@ use clap::ValueHint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::gate_test::{Already, Stage, already};
 use super::own;
+use super::stage::{Already, Stage, already};
 use crate::base::disk::bounded_read;
 use crate::base::{path, text};
 use crate::cli::output::{Page, Show, writeln};

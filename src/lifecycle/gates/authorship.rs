@@ -13,7 +13,7 @@ use crate::base::disk::list;
 use crate::base::{clock, path};
 use crate::contract::denial::DenyCode;
 use crate::lifecycle::counted_runs::{Run, Runs};
-use crate::lifecycle::evidence::RECENT;
+use crate::log::kept::RECENT;
 use crate::project::roots::Project;
 use crate::recorder::changes::{self, ChangeRecord, Outcome};
 use crate::recorder::contents::Contents;

@@ -38,6 +38,16 @@ pub(crate) struct Script {
     pub(crate) subagents: Vec<(&'static str, Turns)>,
 }
 
+impl Script {
+    /// One without subagents.
+    pub(crate) fn of_main(main: Turns) -> Self {
+        Self {
+            main,
+            ..Self::default()
+        }
+    }
+}
+
 /// Serves the script on a free port of the loopback interface until the test
 /// process ends.
 pub(crate) fn serve(script: Script) -> io::Result<SocketAddr> {

@@ -80,14 +80,7 @@ fn tests_are_proved_by_what_the_client_shows() {
             let lines = HONEST.iter().chain(&MASKED);
             let mut main: Vec<Vec<Block>> = lines.map(|line| vec![bash(line)]).collect();
             main.push(vec![Block::Text("done")]);
-            let run = client.run(
-                &project,
-                Mode::SkipPermissions,
-                Script {
-                    main,
-                    subagents: Vec::new(),
-                },
-            );
+            let run = client.run(&project, Mode::SkipPermissions, Script::of_main(main));
             run.assert_sound();
             let found = results(&project);
             let passed = found
@@ -119,14 +112,7 @@ fn a_test_in_the_background_is_proved_at_its_end() {
                 vec![bash("sleep 2")],
                 vec![Block::Text("done")],
             ];
-            let run = client.run(
-                &project,
-                Mode::SkipPermissions,
-                Script {
-                    main,
-                    subagents: Vec::new(),
-                },
-            );
+            let run = client.run(&project, Mode::SkipPermissions, Script::of_main(main));
             run.assert_sound();
             let found = results(&project);
             assert_eq!(found.len(), 1, "{found:#?}");

@@ -92,13 +92,10 @@ fn task_master_is_guarded_and_its_server_is_its_own() {
             let proved = project.statewarden(&["verify", "--system", "task-master"]);
             assert!(proved.contains("check: proved"), "{proved}");
             // A server of another name is none of its programs.
-            let script = Script {
-                main: vec![
-                    vec![set_status("mcp__notes__set_task_status", "done")],
-                    vec![Block::Text("done")],
-                ],
-                ..Script::default()
-            };
+            let script = Script::of_main(vec![
+                vec![set_status("mcp__notes__set_task_status", "done")],
+                vec![Block::Text("done")],
+            ]);
             let run = client.run_with(&servers, &project, Mode::SkipPermissions, script);
             run.assert_sound();
             assert!(run.holds("against the rules"), "{run:#?}");

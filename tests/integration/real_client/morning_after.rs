@@ -12,13 +12,10 @@ use super::{STEPS, SUMMARY, bash, dispatch};
 /// writer, and an agent of Agent Flow whose gate passes.
 fn sessions(client: &Client, project: &Project) {
     project.statewarden(&["install", "--scope", "project", "--mode", "warn"]);
-    let trial = Script {
-        main: vec![
-            vec![project.write("todo.md", "one\n")],
-            vec![Block::Text("done")],
-        ],
-        ..Script::default()
-    };
+    let trial = Script::of_main(vec![
+        vec![project.write("todo.md", "one\n")],
+        vec![Block::Text("done")],
+    ]);
     client
         .run(project, Mode::SkipPermissions, trial)
         .assert_sound();

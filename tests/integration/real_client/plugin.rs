@@ -21,10 +21,7 @@ fn write_both(client: &Client, args: &[&str], project: &Project) -> Run {
         vec![project.write("scratchpad.md", "x\n")],
         vec![Block::Text("done")],
     ];
-    let script = Script {
-        main,
-        ..Script::default()
-    };
+    let script = Script::of_main(main);
     client.run_with(args, project, Mode::SkipPermissions, script)
 }
 

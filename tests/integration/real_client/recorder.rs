@@ -58,10 +58,7 @@ impl Case {
             _ => client.run_with(self.args, &project, Mode::SkipPermissions, script),
         };
         if self.name == "killed" {
-            let script = Script {
-                main: vec![text("here again")],
-                ..Script::default()
-            };
+            let script = Script::of_main(vec![text("here again")]);
             let again = ["--continue"];
             client.run_with(&again, &project, Mode::SkipPermissions, script);
         }
@@ -229,14 +226,11 @@ fn what_a_clean_target_takes_is_told_and_comes_back() {
             let entries = project.read(".claude/settings.local.json");
             let dir = project.dir();
             project.sh(&dir, "git add .gitignore Makefile", &[]);
-            let script = Script {
-                main: vec![
-                    vec![bash("./nothing || true")],
-                    vec![bash("make clean")],
-                    text("done"),
-                ],
-                ..Script::default()
-            };
+            let script = Script::of_main(vec![
+                vec![bash("./nothing || true")],
+                vec![bash("make clean")],
+                text("done"),
+            ]);
             let run = client.run(&project, Mode::SkipPermissions, script);
             assert!(!dir.join(".devt/state/plan.md").exists(), "{run:#?}");
             assert!(run.holds("`.claude/settings.local.json` ("), "{run:#?}");

@@ -38,10 +38,7 @@ fn skill(project: &Project, name: &str, keys: &str, command: &str) {
 }
 
 fn session(client: &Client, project: &Project, main: Turns) -> Run {
-    let script = Script {
-        main,
-        ..Script::default()
-    };
+    let script = Script::of_main(main);
     let run = client.run(project, Mode::SkipPermissions, script);
     run.assert_sound();
     run
