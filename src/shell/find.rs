@@ -29,21 +29,18 @@ enum Test {
     IsDir,
     IsFile,
     /// Holds for some: times, sizes, owners.
-    Some,
+    HoldsForSome,
     /// Only a run decides, and for few.
     Unknown,
 }
 
-impl Test {
-    fn is_of_names(&self) -> bool {
-        matches!(self, Self::Name(_) | Self::IName(_) | Self::Path(_))
-    }
+/// A test, and what it is to come to.
+struct Predicate {
+    test: Test,
+    expected: bool,
 }
 
-#[derive(Clone, Copy, Default)]
 enum Action<'f> {
-    #[default]
-    Print,
     Delete,
     /// `-exec`, with the command.
     Run(&'f [Field]),
@@ -51,11 +48,11 @@ enum Action<'f> {
 
 #[derive(Default)]
 struct Find<'f> {
-    /// Tests, each with what it is to come to.
-    tests: Vec<(Test, bool)>,
-    /// The tests before `-prune -o`: a directory that passes one of them is not searched.
-    pruned: Vec<(Test, bool)>,
-    action: Action<'f>,
+    tests: Vec<Predicate>,
+    /// The tests before `-prune -o`: a directory that passes all of one list is not searched.
+    pruned: Vec<Vec<Predicate>>,
+    /// What is done, each with how many of the tests are before it.
+    actions: Vec<(Action<'f>, usize)>,
     min_depth: usize,
     max_depth: Option<usize>,
 }
@@ -67,96 +64,133 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let here = [Field::literal(".")];
     let dirs = if named.is_empty() { &here } else { named };
     let find = Find::parse(rest);
-    let mut tests = find.tests.iter();
-    let is_open = tests.any(|(test, _)| matches!(test, Test::Some | Test::Unknown));
-    let is_printing = matches!(find.action, Action::Print);
-    if (is_open && !is_printing) || rest.iter().any(|word| is_in(OTHER_ACTIONS, &word.text)) {
+    let is_unsure = is_open(&find.tests) && !find.actions.is_empty();
+    if is_unsure || rest.iter().any(|word| is_in(OTHER_ACTIONS, &word.text)) {
         shell.unknown_write();
     }
-    if is_printing {
-        return Ran::unknown();
-    }
-    let mut found = Vec::new();
-    for dir in dirs {
-        match dir.known() {
-            Some(dir) => find.walk(shell, dir, &mut found),
-            None => shell.unknown_write(),
+    for (action, n_tests) in &find.actions {
+        let files = find.files(shell, dirs, *n_tests);
+        match action {
+            Action::Delete => shell.report_all(&files, Act::Remove),
+            Action::Run(command) => files.iter().for_each(|file| run_for(shell, command, file)),
         }
     }
-    let mut files = to_fields(found);
-    if is_open && files.len() > 1 {
-        files.iter_mut().for_each(|file| *file = some_of(file));
-    }
-    match find.action {
-        Action::Print => {}
-        Action::Delete => shell.report_all(&files, Act::Remove),
-        Action::Run(command) => files.iter().for_each(|file| run_for(shell, command, file)),
-    }
     Ran::unknown()
+}
+
+/// Whether it takes a run to know for which entries tests hold.
+fn is_open(tests: &[Predicate]) -> bool {
+    tests
+        .iter()
+        .any(|it| matches!(it.test, Test::HoldsForSome | Test::Unknown))
+}
+
+/// A test by its name, and how many words it takes; `None` for what is none.
+fn test(name: &str, value: &str) -> (Option<Test>, usize) {
+    let test = match name {
+        "-name" => Test::Name(Glob::new(value)),
+        "-iname" => Test::IName(Glob::new(&value.to_lowercase())),
+        "-path" | "-wholename" => Test::Path(Glob::new(value)),
+        "-type" if value == "d" => Test::IsDir,
+        "-type" if value == "f" => Test::IsFile,
+        option if is_in(OF_SOME, option) => Test::HoldsForSome,
+        "-regex" | "-iregex" => Test::Unknown,
+        idle if is_in(IDLE, idle) => return (None, 0),
+        _ => return (Some(Test::Unknown), 0),
+    };
+    (Some(test), 1)
 }
 
 impl<'f> Find<'f> {
     fn parse(words: &'f [Field]) -> Self {
         let mut find = Self::default();
-        let (mut wanted, mut rest) = (true, words);
+        let (mut expected, mut rest) = (true, words);
         while let Some((word, behind)) = rest.split_first() {
-            let value = behind.first().map_or("", |value| value.text.as_str());
-            let mut n_values = 1;
-            let test = match word.text.as_str() {
-                "-name" => Some(Test::Name(Glob::new(value))),
-                "-iname" => Some(Test::IName(Glob::new(&value.to_lowercase()))),
-                "-path" | "-wholename" => Some(Test::Path(Glob::new(value))),
-                "-type" if value == "d" => Some(Test::IsDir),
-                "-type" if value == "f" => Some(Test::IsFile),
-                option if is_in(OF_SOME, option) => Some(Test::Some),
-                "-regex" | "-iregex" => Some(Test::Unknown),
-                "-mindepth" => {
-                    find.min_depth = value.parse().unwrap_or(0);
-                    None
-                }
-                "-maxdepth" => {
-                    find.max_depth = value.parse().ok();
-                    None
-                }
-                "-exec" | "-ok" => {
-                    let end = behind.iter().position(|word| word.is(";") || word.is("+"));
-                    let command = &behind[..end.unwrap_or(behind.len())];
-                    n_values = command.len() + 1;
-                    find.action = Action::Run(command);
-                    None
-                }
-                "-prune" if value == "-o" => {
-                    find.pruned = std::mem::take(&mut find.tests);
-                    find.pruned.retain(|(test, _)| test.is_of_names());
-                    None
-                }
-                other => {
-                    n_values = 0;
-                    if other == "-delete" {
-                        find.action = Action::Delete;
-                    }
-                    (!is_in(IDLE, other)).then_some(Test::Unknown)
-                }
-            };
-            find.tests.extend(test.map(|test| (test, wanted)));
-            wanted = !matches!(word.text.as_str(), "!" | "-not");
+            let n_values = find.read(&word.text, behind, expected);
+            expected = !matches!(word.text.as_str(), "!" | "-not");
             rest = behind.get(n_values..).unwrap_or(&[]);
         }
         find
     }
 
-    fn walk(&self, shell: &mut Shell<'_>, dir: &str, found: &mut Vec<String>) {
+    /// Reads one word of the expression. Gives how many behind it are its own.
+    fn read(&mut self, word: &str, behind: &'f [Field], expected: bool) -> usize {
+        let value = behind.first().map_or("", |value| value.text.as_str());
+        match word {
+            "-mindepth" => self.min_depth = value.parse().unwrap_or(0),
+            "-maxdepth" => self.max_depth = value.parse().ok(),
+            "-exec" | "-ok" => {
+                let end = behind.iter().position(|word| word.is(";") || word.is("+"));
+                let command = &behind[..end.unwrap_or(behind.len())];
+                self.actions.push((Action::Run(command), self.tests.len()));
+                return command.len() + 1;
+            }
+            "-delete" => {
+                self.actions.push((Action::Delete, self.tests.len()));
+                return 0;
+            }
+            "-prune" if value == "-o" => self.prune(),
+            "(" if !expected => {
+                self.tests.push(Predicate {
+                    test: Test::Unknown,
+                    expected,
+                });
+                return 0;
+            }
+            name => {
+                let (found, n_values) = test(name, value);
+                self.tests
+                    .extend(found.map(|test| Predicate { test, expected }));
+                return n_values;
+            }
+        }
+        1
+    }
+
+    /// What was read up to here says which directories are left out.
+    fn prune(&mut self) {
+        let mut tests = std::mem::take(&mut self.tests);
+        let has_choice = is_open(&tests);
+        tests.retain(|it| {
+            matches!(it.test, Test::Name(_) | Test::IName(_) | Test::Path(_)) || !has_choice
+        });
+        self.pruned = if has_choice {
+            tests.into_iter().map(|test| vec![test]).collect()
+        } else {
+            vec![tests]
+        };
+    }
+
+    /// The files in some directories for which the first tests hold.
+    fn files(&self, shell: &mut Shell<'_>, dirs: &[Field], n_tests: usize) -> Vec<Field> {
+        let tests = &self.tests[..n_tests];
+        let mut found = Vec::new();
+        for dir in dirs {
+            match dir.known() {
+                Some(dir) => self.walk(shell, dir, tests, &mut found),
+                None => shell.unknown_write(),
+            }
+        }
+        let mut files = to_fields(found);
+        if is_open(tests) && files.len() > 1 {
+            files.iter_mut().for_each(|file| *file = some_of(file));
+        }
+        files
+    }
+
+    fn walk(&self, shell: &mut Shell<'_>, dir: &str, tests: &[Predicate], found: &mut Vec<String>) {
         let (mut todo, mut left) = (vec![(dir.to_owned(), 0)], MAX_DIRS);
         while let Some((path, depth)) = todo.pop() {
             let is_dir = shell.is_dir(&path);
-            if self.pruned.iter().any(|test| holds(test, &path, is_dir)) {
+            let hold = |tests: &[Predicate]| tests.iter().all(|it| it.holds(&path, is_dir));
+            if self.pruned.iter().any(|tests| hold(tests)) {
                 continue;
             }
-            shell.spend((1 + self.tests.len()) * (1 + path.len() / 64));
+            shell.spend((1 + tests.len()) * (1 + path.len() / 64));
             if shell.has_given_up() {
                 return;
             }
-            if depth >= self.min_depth && self.tests.iter().all(|test| holds(test, &path, is_dir)) {
+            if depth >= self.min_depth && hold(tests) {
                 found.push(path.clone());
             }
             let goes_on = is_dir && self.max_depth.is_none_or(|most| depth < most);
@@ -178,15 +212,18 @@ impl<'f> Find<'f> {
     }
 }
 
-fn holds((test, wanted): &(Test, bool), path: &str, is_dir: bool) -> bool {
-    match test {
-        Test::Name(glob) => glob.matches(base_name(path)) == *wanted,
-        Test::IName(glob) => glob.matches(&base_name(path).to_lowercase()) == *wanted,
-        Test::Path(glob) => glob.matches(path) == *wanted,
-        Test::IsDir => is_dir == *wanted,
-        Test::IsFile => is_dir != *wanted,
-        Test::Some => true,
-        Test::Unknown => !*wanted,
+impl Predicate {
+    fn holds(&self, path: &str, is_dir: bool) -> bool {
+        let is_met = match &self.test {
+            Test::Name(glob) => glob.matches(base_name(path)),
+            Test::IName(glob) => glob.matches(&base_name(path).to_lowercase()),
+            Test::Path(glob) => glob.matches(path),
+            Test::IsDir => is_dir,
+            Test::IsFile => !is_dir,
+            Test::HoldsForSome => return true,
+            Test::Unknown => false,
+        };
+        is_met == self.expected
     }
 }
 
