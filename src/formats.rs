@@ -7,6 +7,7 @@ pub mod ordered;
 pub mod schema;
 pub mod surrogates;
 pub mod test_output;
+pub mod typed;
 pub mod verdict;
 pub mod yaml;
 

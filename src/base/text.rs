@@ -8,6 +8,16 @@ pub fn is_in(words: &str, word: &str) -> bool {
     words.split_ascii_whitespace().any(|known| known == word)
 }
 
+/// The candidate that is most like a word, if any is near enough.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_ascii_lowercase();
+    let scored = candidates
+        .into_iter()
+        .map(|c| (strsim::jaro_winkler(&lower, c), c));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 >= 0.6).then_some(best.1)
+}
+
 /// As many as there is room for, at least one, and the number of the rest.
 pub fn join_limited(mut items: Vec<String>, room: usize) -> String {
     let lengths = items.iter().scan(0, |used, item| {

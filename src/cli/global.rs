@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::CliContext;
 use super::output::{Page, writeln};
+use crate::base::text::nearest;
 use crate::contract::denial::Mode;
 use crate::guard::claims::Claim;
 use crate::project::registry::Registry;
-use crate::settings::file::nearest;
 use crate::settings::model::Settings;
 use crate::systems::system;
 

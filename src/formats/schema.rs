@@ -3,14 +3,15 @@
 
 use std::fmt;
 
-use serde::de::{Deserializer, Error as _};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::brief;
 use super::json::kind;
 use super::ordered::Ordered;
+use super::typed::TypeFault;
 use crate::base::clock;
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -100,26 +101,51 @@ impl Type {
 }
 
 fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Type>, D::Error> {
-    let types = match Value::deserialize(from)? {
-        Value::Array(types) => types,
-        one => vec![one],
-    };
-    let parsed = types.into_iter().map(Type::deserialize);
-    parsed.collect::<Result<_, _>>().map_err(D::Error::custom)
+    struct OneOrSeveral;
+    impl<'de> Visitor<'de> for OneOrSeveral {
+        type Value = Vec<Type>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a type or a list of types")
+        }
+
+        fn visit_str<E: de::Error>(self, word: &str) -> Result<Vec<Type>, E> {
+            Ok(vec![Type::deserialize(word.into_deserializer())?])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<Type>, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+    from.deserialize_any(OneOrSeveral)
 }
 
 /// `false` is the schema of keys that may not be there.
 fn schema_or_boolean<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<Schema>>, D::Error> {
-    let schema = match <&RawValue>::deserialize(from)?.get() {
-        "true" => return Ok(None),
-        "false" => Schema {
-            not: Some(Box::default()),
-            description: Some("a key that may be there".to_owned()),
-            ..Schema::default()
-        },
-        schema => serde_json::from_str(schema).map_err(D::Error::custom)?,
-    };
-    Ok(Some(Box::new(schema)))
+    struct SchemaOrBoolean;
+    impl<'de> Visitor<'de> for SchemaOrBoolean {
+        type Value = Option<Box<Schema>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a schema, `true` or `false`")
+        }
+
+        fn visit_bool<E>(self, is_open: bool) -> Result<Self::Value, E> {
+            if is_open {
+                return Ok(None);
+            }
+            Ok(Some(Box::new(Schema {
+                not: Some(Box::default()),
+                description: Some("a key that may be there".to_owned()),
+                ..Schema::default()
+            })))
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            Schema::deserialize(MapAccessDeserializer::new(map)).map(|it| Some(Box::new(it)))
+        }
+    }
+    from.deserialize_any(SchemaOrBoolean)
 }
 
 /// A value that is not as its schema says, or is missing.
@@ -183,8 +209,8 @@ impl<'s> SchemaReport<'s> {
 impl Schema {
     /// # Errors
     /// The text is no JSON, or uses what this part of JSON Schema lacks.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| error.to_string())
+    pub fn parse(text: &str) -> Result<Self, TypeFault> {
+        serde_json::from_str(text).map_err(|error| TypeFault::of_json::<Self>(text, &error))
     }
 
     /// One of the program's own, which its tests read.
@@ -418,7 +444,11 @@ mod tests {
     #[test]
     fn what_is_not_kept_is_an_error() {
         let why = Schema::parse(r#"{"properties": {"a": {"pattern": "x"}}}"#).unwrap_err();
-        assert!(why.contains("unknown field `pattern`"), "{why}");
+        assert!(
+            why.to_string()
+                .starts_with("line 1: `properties.a`: unknown key `pattern`"),
+            "{why}"
+        );
         assert!(Schema::parse(r#"{"type": "text"}"#).is_err());
     }
 }

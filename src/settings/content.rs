@@ -1,14 +1,14 @@
 //! What the files of a declared system have to hold.
 
+use std::fmt;
 use std::path::Path;
 
-use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
-use serde_json::Value;
 
 use crate::base::disk::bounded_read::read_text;
 use crate::formats::schema::Schema;
-use crate::settings::file::explain;
 use crate::settings::names::{Root, relative};
 
 /// What a file has to hold to be written.
@@ -44,7 +44,29 @@ impl From<String> for SchemaFile {
 /// A word, or a mapping of one key: the YAML crate would take a tag for the latter.
 impl<'de> Deserialize<'de> for ContentRule {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::deserialize(Value::deserialize(from)?).map_err(D::Error::custom)
+        struct WordOrKey;
+        impl<'de> Visitor<'de> for WordOrKey {
+            type Value = ContentRule;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a word such as `json`, or one key such as `schema: FILE`")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<ContentRule, E> {
+                ContentRule::deserialize(word.into_deserializer())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ContentRule, A::Error> {
+                let rule = ContentRule::deserialize(MapAccessDeserializer::new(&mut map))?;
+                match map.next_key::<String>()? {
+                    Some(key) => Err(de::Error::custom(format!(
+                        "one key is enough; leave out `{key}`"
+                    ))),
+                    None => Ok(rule),
+                }
+            }
+        }
+        from.deserialize_any(WordOrKey)
     }
 }
 
@@ -101,7 +123,7 @@ impl ContentRule {
 
 fn read_schema(path: &str) -> Result<Schema, String> {
     match read_text(path) {
-        Ok(Some(text)) => Schema::parse(&text).map_err(|error| explain(&error)),
+        Ok(Some(text)) => Schema::parse(&text).map_err(|fault| fault.to_string()),
         Ok(None) => Err("there is no such file".to_owned()),
         Err(error) => Err(error.to_string()),
     }

@@ -6,10 +6,10 @@ use std::mem;
 
 use serde::Deserialize;
 
-use crate::base::text::is_in;
+use crate::base::text::{is_in, nearest};
 use crate::contract::glob::Pattern;
 use crate::formats::yaml;
-use crate::settings::file::{File, SystemFile, explain, nearest};
+use crate::settings::file::{File, SystemFile};
 use crate::settings::merge::{LeftOut, LeftOutKind, Resolved, Source, overlay_system};
 use crate::settings::model::{DeclaredBy, KnownSystem, SystemSettings};
 use crate::settings::typed::system_settings;
@@ -24,13 +24,6 @@ struct ContractFile {
     systems: BTreeMap<String, SystemFile>,
 }
 
-impl ContractFile {
-    /// The error is one like that of [`File::parse`].
-    fn parse(text: &str) -> Result<Self, String> {
-        yaml::parse_as(text).map_err(|e| explain(&e))
-    }
-}
-
 /// The keys that a contract may not set, since they do more than guard.
 pub(super) const OF_SETTINGS: &str = "enabled mode contract extra_names extra_globs roots roles";
 
@@ -42,9 +35,11 @@ pub(super) fn read(
 ) -> Brought {
     let mut brought = Brought::new();
     for (_, path, text) in contracts {
-        let file = text.map_err(str::to_owned).and_then(ContractFile::parse);
+        let file = text
+            .map_err(str::to_owned)
+            .and_then(|text| yaml::parse_as(text).map_err(|fault| fault.to_string()));
         let systems = match file {
-            Ok(file) => file.systems,
+            Ok(ContractFile { systems }) => systems,
             Err(problem) => {
                 left_out.push(LeftOut::file(path, &problem));
                 continue;

@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
 use crate::formats::ordered::Ordered;
+use crate::formats::typed::{Mismatch, TypeFault};
 use crate::formats::yaml;
 use crate::settings::content::ContentRule;
 use crate::settings::gates::GateFile;
-use crate::settings::model::{EvidenceMode, OnError, Openness, Recording, Strictness, Undo};
+use crate::settings::model::{
+    EvidenceMode, OnError, Openness, Recording, Settings, Strictness, Undo,
+};
 #[cfg(test)]
 use crate::settings::tests::{schema, shapes};
 
@@ -70,8 +73,7 @@ pub(crate) struct File {
 )]
 pub(crate) struct ArchiveFile {
     /// Runs of cleanup, reset and sweep that are kept. Default: 5
-    #[cfg_attr(test, schemars(range(min = 1, max = 4_294_967_295_u32)))]
-    pub(crate) runs: Option<u32>,
+    pub(crate) runs: Option<Bounded<1, MAX_COUNT>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -97,11 +99,7 @@ pub(crate) struct EvidenceFile {
 )]
 pub(crate) struct LogFile {
     /// Size of a log past which its oldest records move to an archive file. Default: 8388608
-    #[cfg_attr(
-        test,
-        schemars(range(min = 65_536, max = 18_446_744_073_709_551_615_u64))
-    )]
-    pub(crate) max_bytes: Option<u64>,
+    pub(crate) max_bytes: Option<Bounded<{ Settings::MIN_LOG_BYTES }, { u64::MAX }>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -225,87 +223,21 @@ impl File {
             .collect()
     }
 
-    /// The error is a sentence fragment with line and nearest key, without the path.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, TypeFault> {
         let file: Result<Option<Self>, _> = yaml::parse_as(text);
-        file.map(Option::unwrap_or_default).map_err(|e| explain(&e))
-    }
-}
-
-/// Adds the nearest key to a message about a word that is none of the expected
-/// ones. Serde prints the word first and the expected ones after it, all in
-/// back-ticks; the path of the key and the line are in the message already.
-pub(crate) fn explain(message: &str) -> String {
-    let is_unknown = message.contains("unknown field") || message.contains("unknown variant");
-    let plain = PLAIN
-        .iter()
-        .fold(message.to_owned(), |said, (word, plain)| {
-            said.replace(word, plain)
-        });
-    let mut words = plain.split('`').skip(1).step_by(2);
-    match words.next() {
-        Some("quarantine") if is_unknown => {
-            "the key `quarantine` is gone: write `undo: names` for true, `undo: off` for false"
-                .to_owned()
-        }
-        Some(word) if is_unknown => {
-            // Before the expected words: a denial cuts the end of a long message off.
-            match (nearest(word, words), plain.split_once(", expected")) {
-                (Some(near), Some((what, expected))) => {
-                    format!("{what}; did you mean `{near}`? Expected{expected}")
-                }
-                _ => plain,
+        file.map(Option::unwrap_or_default).map_err(|mut fault| {
+            if let Mismatch::UnknownKey { key, .. } = &fault.what
+                && key == "quarantine"
+            {
+                fault.what = Mismatch::Said(QUARANTINE.to_owned());
             }
-        }
-        _ => plain,
+            fault
+        })
     }
 }
 
-/// What the parser says in words of its own kind, and the same in plain ones. The
-/// numbers are those of the two keys that have one.
-const PLAIN: &[(&str, &str)] = &[
-    ("unknown field", "unknown key"),
-    ("missing field", "there is no key"),
-    (
-        "found character that cannot start any token",
-        "found a character that YAML does not allow there, such as a tab,",
-    ),
-    ("unknown variant", "unknown value"),
-    ("duplicate field", "duplicate key"),
-    ("invalid type: unit value", "nothing is given"),
-    ("invalid type: sequence", "a list is given"),
-    ("invalid type: map", "keys with values are given"),
-    ("invalid type", "invalid value"),
-    ("floating point `", "number `"),
-    ("integer `", "number `"),
-    ("` as u128", "`"),
-    (
-        "expected u32",
-        "expected a whole number from 1 to 4294967295",
-    ),
-    (
-        "expected u64",
-        "expected a whole number from 65536 to 18446744073709551615",
-    ),
-    ("expected a sequence", "expected a list, such as `[a, b]`"),
-    ("expected a map", "expected keys with values"),
-    ("expected a boolean", "expected `true` or `false`"),
-    ("expected field identifier", "expected a key"),
-    ("expected a YAML tag starting with '!'", "expected one word"),
-];
-
-/// The candidate that is most like a word, if any is near enough.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    let lower = word.to_ascii_lowercase();
-    let scored = candidates
-        .into_iter()
-        .map(|c| (strsim::jaro_winkler(&lower, c), c));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 >= 0.6).then_some(best.1)
-}
+const QUARANTINE: &str =
+    "the key `quarantine` is gone: write `undo: names` for true, `undo: off` for false";
 
 /// `true`, `false` or `near`.
 impl<'de> Deserialize<'de> for Openness {
@@ -344,6 +276,35 @@ impl Serialize for Openness {
             Self::Near => to.serialize_str("near"),
             Self::Open => to.serialize_bool(true),
         }
+    }
+}
+
+/// The most that is counted of anything.
+pub(crate) const MAX_COUNT: u64 = u32::MAX as u64;
+
+/// A whole number with its bounds.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(crate) struct Bounded<const MIN: u64, const MAX: u64>(pub(crate) u64);
+
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Bounded<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct BoundedVisitor<const MIN: u64, const MAX: u64>;
+        impl<const MIN: u64, const MAX: u64> Visitor<'_> for BoundedVisitor<MIN, MAX> {
+            type Value = Bounded<MIN, MAX>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from {MIN} to {MAX}")
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+                if (MIN..=MAX).contains(&number) {
+                    Ok(Bounded(number))
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Unsigned(number), &self))
+                }
+            }
+        }
+        deserializer.deserialize_any(BoundedVisitor)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::base::actor::AgentName;
 use crate::contract::glob::Pattern;
 use crate::formats::verdict::is_word;
 use crate::settings::content::ContentRule;
-use crate::settings::file::Words;
+use crate::settings::file::{Bounded, MAX_COUNT, Words};
 use crate::settings::model::{Declared, Owner};
 use crate::settings::names::glob;
 #[cfg(test)]
@@ -115,7 +115,7 @@ pub(crate) struct GateFile {
 pub(crate) struct NeedFile {
     #[cfg_attr(test, schemars(with = "Option<shapes::NameGlob>"))]
     file: Option<String>,
-    min_words: Option<u32>,
+    min_words: Option<Bounded<0, MAX_COUNT>>,
     /// The word that passes, or several. Default: approved, pass, passed, verified, also in capitals
     verdict: Option<Words>,
     /// The file with the verdict; without it the agent's report
@@ -191,7 +191,7 @@ impl NeedFile {
         match kinds {
             (Some(file), false, None, None) => Ok(Need::File {
                 name: plain_name(file, sites)?,
-                min_words: self.min_words.unwrap_or(1) as usize,
+                min_words: self.min_words.map_or(1, |Bounded(words)| words as usize),
             }),
             _ if self.min_words.is_some() => Err(FORMS.to_owned()),
             (None, true, None, None) => self.verdict(sites),

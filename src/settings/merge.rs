@@ -228,7 +228,7 @@ impl Merge<'_> {
 }
 
 fn read(path: &str, text: &str) -> Result<File, String> {
-    let mut file = File::parse(text)?;
+    let mut file = File::parse(text).map_err(|fault| fault.to_string())?;
     for (id, system) in file.systems.iter_mut().flatten() {
         let Some(system) = system else { continue };
         let paths = system.find_schemas(path);

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::base::actor::AgentName;
+use crate::base::text::nearest;
 use crate::contract::glob::{Pattern, branches};
 use crate::formats::ordered::Ordered;
-use crate::settings::file::{Words, nearest};
+use crate::settings::file::Words;
 use crate::settings::model::ROLES;
 
 pub(crate) fn globs(

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use crate::contract::denial::Mode;
 use crate::contract::edition::Edition;
 use crate::contract::glob::Pattern;
+use crate::formats::typed::Mismatch;
 use crate::settings::content::ContentRule;
 use crate::settings::file::File;
 use crate::settings::merge::{Layer, Resolved};
@@ -161,7 +162,10 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
         "- a\n",
         &["expected keys with values, such as `mode: warn`"],
     );
-    refuses("mode: [warn]\n", &["mode", "expected one word"]);
+    refuses(
+        "mode: [warn]\n",
+        &["`mode`: a list is given, expected one of `off`, `warn`, `enforce`"],
+    );
     refuses("archive: {run: 3}\n", &["did you mean `runs`?"]);
     refuses(
         "log:\n  max_byte: 1\n",
@@ -169,11 +173,26 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
     );
     refuses("mode: off\nmode: warn\n", &["duplicate key `mode`"]);
     refuses("mode: [\n", &["line"]);
+    for (text, fault) in [
+        (
+            "mode:\n\twarn\n",
+            "line 2: a tab is in front of a value; write spaces",
+        ),
+        (
+            "\u{feff}# é\n\tmode: warn\n",
+            "line 2: a tab is in front of a value",
+        ),
+        (
+            "systems: {é: {programs: [@x]}}\n",
+            "line 1: a value begins with `@`; put it in quotes",
+        ),
+    ] {
+        refuses(text, &[fault]);
+    }
     refuses("- mode\n", &["a list"]);
     refuses("quarantine: true\n", &["write `undo: names` for true"]);
     refuses("mode: off\n---\nmode: off\n", &["document"]);
-    refuses("archive: {runs: 0}\n", &["archive.runs", "at least 1"]);
-    for runs in ["-1", "1.5", "x", "[1]", "{a: 1}", "5000000000"] {
+    for runs in ["0", "-1", "1.5", "x", "[1]", "{a: 1}", "5000000000"] {
         refuses(
             &format!("archive: {{runs: {runs}}}\n"),
             &[
@@ -184,7 +203,7 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
     }
     refuses(
         "log: {max_bytes: 99999999999999999999999}\n",
-        &["number `99999999999999999999999`, expected a whole number from 65536"],
+        &["`99999999999999999999999` is given, expected a whole number from 65536"],
     );
     refuses("systems: {devt: {extra_names: a}}\n", &["such as `[a, b]`"]);
     refuses(
@@ -279,6 +298,44 @@ fn a_wrong_file_counts_for_nothing_and_says_where() {
     );
     refuses("log: {max_bytes: 65535}\n", &["log.max_bytes", "65536"]);
     refuses("MODE: warn\n", &["unknown key `MODE`", "`mode`?"]);
+}
+
+/// Whatever is given for a key, what is wrong with it is said in fields, at its line.
+#[test]
+fn no_words_of_the_parser_are_shown() {
+    let text = include_str!("every-key.yaml");
+    let mut n_faults = 0;
+    for (at, line) in text.lines().enumerate() {
+        let Some((key, _)) = line.split_once(": ") else {
+            continue;
+        };
+        if key.contains('{') {
+            continue;
+        }
+        for value in [
+            "",
+            "[a, [b]]",
+            "{a: {b: c}}",
+            "3",
+            "-1.5",
+            "true",
+            "zzz",
+            "'a b'",
+        ] {
+            let mut lines: Vec<&str> = text.lines().collect();
+            let changed = format!("{key}: {value}");
+            lines[at] = &changed;
+            if let Err(fault) = File::parse(&lines.join("\n")) {
+                assert!(
+                    !matches!(fault.what, Mismatch::Said(_)),
+                    "{changed}: {fault}"
+                );
+                assert_eq!(fault.line, Some(at + 1), "{changed}: {fault}");
+                n_faults += 1;
+            }
+        }
+    }
+    assert!(n_faults > 100, "{n_faults}");
 }
 
 #[test]

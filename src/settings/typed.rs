@@ -3,7 +3,7 @@
 use crate::contract::denial::Mode;
 use crate::contract::edition::Choice;
 use crate::contract::glob::Pattern;
-use crate::settings::file::{File, SystemFile, Words};
+use crate::settings::file::{Bounded, File, SystemFile, Words};
 use crate::settings::gates::gates;
 use crate::settings::model::{
     Declared, DeclaredBy, KnownSystem, Owner, Rules, Settings, SystemSettings,
@@ -22,20 +22,11 @@ pub(super) fn settings(file: &File, known: &[KnownSystem]) -> Result<Settings, S
         strict: file.strict.unwrap_or_default(),
         ..Settings::default()
     };
-    match file.archive.as_ref().and_then(|archive| archive.runs) {
-        Some(0) => return Err("`archive.runs` is 0; at least 1 run is kept".to_owned()),
-        Some(runs) => settings.archive_runs = runs as usize,
-        None => {}
+    if let Some(Bounded(runs)) = file.archive.as_ref().and_then(|archive| archive.runs) {
+        settings.archive_runs = runs as usize;
     }
-    match file.log.as_ref().and_then(|log| log.max_bytes) {
-        Some(bytes) if bytes < Settings::MIN_LOG_BYTES => {
-            let least = Settings::MIN_LOG_BYTES;
-            return Err(format!(
-                "`log.max_bytes` is {bytes}; at least {least} is needed"
-            ));
-        }
-        Some(bytes) => settings.log_max_bytes = bytes,
-        None => {}
+    if let Some(Bounded(bytes)) = file.log.as_ref().and_then(|log| log.max_bytes) {
+        settings.log_max_bytes = bytes;
     }
     if let Some(evidence) = &file.evidence {
         settings.evidence = evidence.mode.unwrap_or_default();

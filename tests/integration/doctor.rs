@@ -111,14 +111,14 @@ const SICKNESSES: &[Sickness] = &[
         "an unknown key",
         "echo 'mdoe: warn' > .claude/statewarden.yaml",
         &[
-            "warning settings `.claude/statewarden.yaml` is ignored: unknown key `mdoe`; did you mean `mode`?",
+            "warning settings `.claude/statewarden.yaml` is ignored: line 1: unknown key `mdoe`; did you mean `mode`?",
         ],
     ),
     Sickness(
         "a broken contract",
         "mkdir .claude/statewarden.d; echo 'systems: {x: {site: .x, gates: [{name: g}]}}' > .claude/statewarden.d/x.yaml",
         &[
-            "warning left-out `.claude/statewarden.d/x.yaml` is ignored: systems.x.gates[0]: there is no key `agent` at line 1 column 33",
+            "warning left-out `.claude/statewarden.d/x.yaml` is ignored: line 1: `systems.x.gates[0]`: there is no key `agent`",
         ],
     ),
     Sickness(

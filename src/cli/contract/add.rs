@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::list::{ContractState, file, state_of};
 use super::shelf::{self, Framework, SHELF};
 use crate::base::text::count;
+use crate::base::text::nearest;
 use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
 use crate::project::sites;
-use crate::settings::file::nearest;
 use crate::store::replace;
 
 #[derive(Debug, clap::Args)]

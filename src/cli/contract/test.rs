@@ -23,7 +23,6 @@ use crate::lifecycle::judge;
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
-use crate::settings::file::explain;
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::workflow::GateStatus;
 
@@ -174,7 +173,6 @@ fn read(file: &str) -> Result<Vec<Test>> {
         .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
         .with_context(|| format!("could not read `{file}`"))?;
     let tests = yaml::parse_as::<Vec<Test>>(&text)
-        .map_err(|message| anyhow::Error::msg(explain(&message)))
         .with_context(|| format!("`{file}` is no table of tests"))?;
     if tests.is_empty() {
         bail!("`{file}` holds no tests");

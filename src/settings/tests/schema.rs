@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::base::text::is_in;
+use crate::formats::typed::Mismatch;
 use crate::settings::contracts::OF_SETTINGS;
 use crate::settings::file::SystemFile;
 use crate::settings::typed::check_key;
@@ -175,9 +176,11 @@ fn with_plain_enums(schema: &mut Schema) {
 
 /// The words that a place takes, as the parser lists them for one that is none.
 fn words_of(text: &str) -> BTreeSet<String> {
-    let problem = File::parse(text).unwrap_err();
-    let words = problem.split('`').skip(1).step_by(2).map(str::to_owned);
-    words.filter(|word| word != "zzz").collect()
+    let fault = File::parse(text).unwrap_err();
+    let Mismatch::UnknownWord { known, .. } = fault.what else {
+        panic!("{fault}");
+    };
+    known.iter().map(ToString::to_string).collect()
 }
 
 pub(super) fn schema_of_settings() -> Value {

@@ -3,86 +3,125 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::json;
 
 use crate::contract::edition::Choice;
+use crate::contract::glob::Pattern;
 use crate::formats::ordered::Ordered;
 use crate::settings::content::ContentRule;
-use crate::settings::file::Words;
+use crate::settings::file::{Bounded, Words};
 use crate::settings::model::{Openness, ROLES};
 
-/// A type of its own with a definition in the schema.
-macro_rules! shape {
-    ($name:ident, $schema:tt) => {
-        pub(crate) struct $name;
-        schema_of!($name, $schema);
-    };
-}
-
 macro_rules! schema_of {
-    ($name:ident, $schema:tt) => {
+    ($name:ident, $schema:expr) => {
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> {
                 stringify!($name).into()
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($schema)
+                $schema
             }
         }
     };
 }
 
-shape!(Filled, { "type": "string", "minLength": 1 });
-shape!(Word, { "type": "string", "pattern": "^\\S+$" });
-shape!(Line, { "type": "string", "pattern": "\\S" });
-shape!(Trimmed, { "type": "string", "pattern": "^\\S(.*\\S)?$" });
-shape!(NameGlob, {
-    "description": "Glob of a name, relative to the system's directory",
-    "type": "string",
-    "pattern": "\\S",
-    "maxLength": 1024,
-    "not": { "pattern": "^\\s|\\s$|\\\\|^/|//|/$|(^|/)\\.\\.?(/|$)" }
-});
-shape!(ExtraGlob, {
-    "description": "Glob of a name that is not every name, relative to the system's directory",
-    "type": "string",
-    "pattern": "\\S",
-    "maxLength": 1024,
-    "not": { "pattern": "^[*]+$|^\\s|\\s$|\\\\|^/|//|/$|(^|/)\\.\\.?(/|$)" }
-});
-shape!(Name, {
-    "description": "A path relative to the system's directory, without `..` and wildcards",
-    "type": "string",
-    "pattern": "^[^*?\\u0000\\n\\r]+$",
-    "not": { "pattern": "^\\./*$|^\\s|\\s$|\\\\|^(\\./)?~|^/|//+[^/]|(^|/)\\.\\.(/|$)|./\\.(/|$)" }
-});
-shape!(Directory, {
-    "description": "A path relative to the project root, without `..` and wildcards",
-    "type": "string",
-    "pattern": "^[^*?\\u0000\\n\\r]+$",
-    "not": { "pattern": "^\\s|\\s$|\\\\|^(\\./)?~|^/|//+[^/]|(^|/)\\.\\.(/|$)|./\\.(/|$)" }
-});
-shape!(Site, {
-    "description": "Glob of a directory, relative to the project root, without `..`",
-    "type": "string",
-    "pattern": "^[^\\u0000\\n\\r]+$",
-    "maxLength": 1024,
-    "not": { "pattern": "^\\./*$|^\\s|\\s$|\\\\|^(\\./)?~|^/|//+[^/]|(^|/)\\.\\.(/|$)|./\\.(/|$)" }
-});
-shape!(SchemaPath, {
-    "description": "File with a JSON Schema of `type`, `required`, `properties`, `items`, `enum`; relative to this file",
-    "type": "string",
-    "pattern": "^[^\\u0000\\n\\r]+$",
-    "not": { "pattern": "^\\./*$|^\\s|\\s$|\\\\|^(\\./)?~|^/|//+[^/]|(^|/)\\.\\.(/|$)|./\\.(/|$)" }
-});
-shape!(Program, { "type": "string", "pattern": "^([^/ *]+|mcp__[^/ *]+__[^/ ]+)$" });
-shape!(Role, { "enum": ROLES });
+/// Texts, each a type of its own with a definition in the schema: the pattern of all of it, what is
+/// nowhere in it, the most bytes, and what it is.
+macro_rules! texts {
+    ($($name:ident: $pattern:expr, $never:expr, $most:expr, $what:expr;)*) => {
+        $(
+            pub(crate) struct $name;
+            schema_of!($name, text($pattern, &$never, $most, $what));
+        )*
+    };
+}
 
-schema_of!(Openness, { "enum": [true, false, "near"] });
-schema_of!(Choice, { "enum": ["auto", "0.83", "0.244", 0.83, 0.244] });
-schema_of!(Words, {
-    "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
-});
+texts! {
+    Filled: ANY, [], 0, "";
+    Word: "^\\S+$", [], 0, "";
+    Line: VISIBLE, [], 0, "";
+    Trimmed: "^\\S(.*\\S)?$", [], 0, "";
+    Program: "^([^/ *]+|mcp__[^/ *]+__[^/ ]+)$", [], 0, "";
+    NameGlob: VISIBLE, [EDGES, SLASHES, DOTS], Pattern::MAX_BYTES,
+        "Glob of a name, relative to the system's directory";
+    ExtraGlob: VISIBLE, ["^[*]+$", EDGES, SLASHES, DOTS], Pattern::MAX_BYTES,
+        "Glob of a name that is not every name, relative to the system's directory";
+    Name: NO_GLOB, [ROOT, EDGES, HOME, UP], 0,
+        "A path relative to the system's directory, without `..` and wildcards";
+    Directory: NO_GLOB, [EDGES, HOME, UP], 0,
+        "A path relative to the project root, without `..` and wildcards";
+    Site: ONE_LINE, [ROOT, EDGES, HOME, UP], Pattern::MAX_BYTES,
+        "Glob of a directory, relative to the project root, without `..`";
+    SchemaPath: ONE_LINE, [ROOT, EDGES, HOME, UP], 0,
+        "File with a JSON Schema of `type`, `required`, `properties`, `items`, `enum`; relative to this file";
+}
+
+const ANY: &str = "";
+const VISIBLE: &str = "\\S";
+const ONE_LINE: &str = "^[^\\u0000\\n\\r]+$";
+const NO_GLOB: &str = "^[^*?\\u0000\\n\\r]+$";
+
+/// Blanks at an end, and backslashes.
+const EDGES: &str = r"^\s|\s$|\\";
+/// Slashes that divide nothing.
+const SLASHES: &str = "^/|//|/$";
+const DOTS: &str = r"(^|/)\.\.?(/|$)";
+/// The directory itself.
+const ROOT: &str = r"^\./*$";
+/// A home directory, and other absolute paths.
+const HOME: &str = r"^(\./)?~|^/|//+[^/]";
+const UP: &str = r"(^|/)\.\.(/|$)|./\.(/|$)";
+
+fn text(pattern: &str, never: &[&str], most: usize, what: &str) -> Schema {
+    let bound = match pattern {
+        ANY => ("minLength", json!(1)),
+        pattern => ("pattern", json!(pattern)),
+    };
+    let all = [
+        ("description", json!(what), !what.is_empty()),
+        ("type", json!("string"), true),
+        (bound.0, bound.1, true),
+        ("maxLength", json!(most), most > 0),
+        (
+            "not",
+            json!({ "pattern": never.join("|") }),
+            !never.is_empty(),
+        ),
+    ];
+    let given = all.into_iter().filter(|(.., is_given)| *is_given);
+    let keys = given.map(|(key, value, _)| (key.to_owned(), value));
+    serde_json::Map::from_iter(keys).into()
+}
+
+pub(crate) struct Role;
+
+schema_of!(Role, json_schema!({ "enum": ROLES }));
+schema_of!(Openness, json_schema!({ "enum": [true, false, "near"] }));
+schema_of!(
+    Choice,
+    json_schema!({ "enum": ["auto", "0.83", "0.244", 0.83, 0.244] })
+);
+schema_of!(
+    Words,
+    json_schema!({
+        "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
+    })
+);
+
+impl<const MIN: u64, const MAX: u64> JsonSchema for Bounded<MIN, MAX> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("From{MIN}To{MAX}").into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "maximum": MAX, "minimum": MIN })
+    }
+}
 
 /// A site, or a list of them.
 pub(crate) struct Sites;
