@@ -279,7 +279,8 @@ fn run_in_project(
 ) -> Result<Answer> {
     let (env, cwd) = (&Env::read(), cwd(cli)?);
     let project = Project::discover(cli.project.as_deref(), env, &cwd);
-    crate::lifecycle::settings_review::review(&project, env);
+    let running = crate::lifecycle::calls::running(&project);
+    crate::lifecycle::settings_review::review(&project, env, &running);
     let rules = project.settings(env);
     if let Some(id) = &cli.system {
         global::check_id(id, &rules.settings)?;

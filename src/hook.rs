@@ -99,9 +99,10 @@ fn answer(
         return before_call(event, cwd, env, project, now);
     }
     let project = Project::discover(project, env, &cwd);
-    let of_agent = nested::as_agent(event, &project);
+    let running = calls::running(&project);
+    let of_agent = nested::as_agent(event, &running);
     let event = of_agent.as_ref().unwrap_or(event);
-    let held = settings_review::review(&project, env);
+    let held = settings_review::review(&project, env, &running);
     let rules = project.rules(env);
     in_context(project, &rules, cwd, env, now, |context| {
         if env.client.is_none() && event.is_of_tool() {
@@ -109,7 +110,8 @@ fn answer(
         }
         let reply = at(point, context, event);
         if point == HookPoint::SessionStart {
-            settings_review::review(&context.project, env);
+            let running = calls::running(&context.project);
+            settings_review::review(&context.project, env, &running);
         }
         let reply = settings_review::tell(context, &held, reply);
         if point == HookPoint::SessionStart {
@@ -179,9 +181,10 @@ fn before_call(
         return Reply::Silent;
     }
     let project = Project::discover(project, env, &cwd);
-    let of_agent = nested::as_agent(event, &project);
+    let running = calls::running(&project);
+    let of_agent = nested::as_agent(event, &running);
     let event = of_agent.as_ref().unwrap_or(event);
-    let held = settings_review::review(&project, env);
+    let held = settings_review::review(&project, env, &running);
     let rules = match reading.exit_by_place(&project, env, &cwd) {
         ControlFlow::Break(_) => return Reply::Silent,
         ControlFlow::Continue(rules) => rules,

@@ -20,6 +20,11 @@ pub fn line(value: &impl Serialize) -> String {
     printable(json) + "\n"
 }
 
+/// A text as [`line`] writes it, in its quotes.
+pub fn quoted(text: &str) -> String {
+    printable(serde_json::to_string(text).unwrap_or_default())
+}
+
 /// JSON in which nothing can turn, color or end a line: beyond ASCII such characters are in its
 /// strings alone, where an escape says the same.
 pub fn printable(json: String) -> String {

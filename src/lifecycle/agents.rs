@@ -32,7 +32,7 @@ use crate::project::memory::RUNS;
 use crate::project::sites::{self, Site};
 use crate::recorder::calls::Caller;
 use crate::recorder::index::Index;
-use crate::recorder::mediate::Recorder;
+use crate::recorder::mediate::{Recorder, WritesTo};
 use crate::settings::model::Strictness;
 use crate::store::lock::{IN_HOOK, Locked, with_lock};
 use crate::store::make_own_folder;
@@ -331,11 +331,19 @@ fn write_gates(
     plan: &Plan<'_>,
     records: &mut Vec<GateRecord>,
 ) -> io::Result<()> {
-    let mut write = || plan.carry_out(records);
-    if plan.is_empty() {
-        return write();
+    let files = plan.files_to_change();
+    if files.is_empty() {
+        return plan.carry_out(records);
     }
-    Recorder::of(context).own_writes(&Caller::ourselves("gate"), IN_HOOK, &mut write)
+    let main = &context.project.main;
+    let planned = WritesTo::Files(files.iter().map(|file| main.path(file)).collect());
+    let by = Caller::ourselves("gate");
+    Recorder::of(context).own_writes_at(&planned, &by, IN_HOOK, &mut || {
+        let written = plan.carry_out(records);
+        let changed = records.iter().filter(|record| record.is_change());
+        let files = changed.map(|record| main.path(&record.file)).collect();
+        (written, WritesTo::Files(files))
+    })
 }
 
 /// Appends gate records; where that fails the gate changes stay.

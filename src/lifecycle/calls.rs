@@ -16,6 +16,7 @@ use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
 use crate::project::context::Context;
+use crate::project::roots::Project;
 use crate::recorder::agents::{self, Note, What};
 use crate::recorder::calls::{self, Call, CallText, Caller, Progress, Work};
 use crate::recorder::contents::MAX_CONTENT;
@@ -102,6 +103,11 @@ pub(crate) enum Announcement {
     Repeated,
     /// Nobody saw it begin: what its end says proves nothing.
     Unseen,
+}
+
+/// The calls that are said to run.
+pub(crate) fn running(project: &Project) -> Vec<Call> {
+    calls::running(project.memory())
 }
 
 /// Whether the call that has ended was seen before it ran.

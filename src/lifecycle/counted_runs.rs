@@ -43,7 +43,8 @@ struct Dispatched {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     session: String,
-    agent: String,
+    /// The agent's id.
+    pub agent: String,
     /// Its end was counted.
     pub is_counted: bool,
     /// Its report was denied once.

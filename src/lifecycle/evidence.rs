@@ -5,12 +5,15 @@ pub(super) mod output;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use memchr::memmem::Finder;
 
 use crate::base::actor::AgentName;
 use crate::base::clock;
+use crate::formats::json;
 use crate::lifecycle::counted_runs::{Run, Runs};
 use crate::lifecycle::freshness::{self, Since};
 use crate::lifecycle::gates::authorship::{self, Mover};
@@ -33,23 +36,82 @@ const START_UNSEEN: &str = "the agent's start was not seen";
 /// What the record of a run's beginning says.
 const BEGUN: &str = "flow init";
 
-/// The records of the gate log, oldest first.
+/// The gate log: read when it is first asked, and each line when it can matter.
+#[derive(Clone)]
 pub struct GateLog<'p> {
     pub project: &'p Project,
-    records: Rc<[GateRecord]>,
+    max: u64,
+    lines: Rc<OnceCell<Vec<LogLine>>>,
 }
 
+/// A line, and the record on it once that was asked for.
+struct LogLine {
+    text: String,
+    record: OnceCell<Option<GateRecord>>,
+}
+
+impl LogLine {
+    /// When it was written: before all that others say in it.
+    fn ts(&self) -> Option<&str> {
+        let (_, rest) = self.text.split_once("\"ts\":\"")?;
+        Some(rest.split_once('"')?.0)
+    }
+
+    fn record(&self) -> Option<&GateRecord> {
+        self.record
+            .get_or_init(|| serde_json::from_str(&self.text).ok())
+            .as_ref()
+    }
+}
+
+/// Events at once may be recorded in another order than they happened.
+const OUT_OF_ORDER: TimeDelta = TimeDelta::minutes(10);
+
 impl<'p> GateLog<'p> {
-    /// Reads the last `max` bytes. A log that is not as this program wrote it proves nothing.
+    /// The last `max` bytes. A log that is not as this program wrote it proves nothing.
     pub fn read(project: &'p Project, max: u64) -> Self {
-        let (log, mut records) = (project.logs().gates(), Vec::new());
-        if log.difference(max).is_ok_and(|found| found.is_none()) {
-            log.each(max, &mut |record| records.push(record));
-        }
         Self {
             project,
-            records: records.into(),
+            max,
+            lines: Rc::default(),
         }
+    }
+
+    /// The records about a file since then, the newest first.
+    fn since<'l>(
+        &'l self,
+        begun: Option<DateTime<Utc>>,
+        file: &str,
+    ) -> impl Iterator<Item = &'l GateRecord> {
+        let log = self.project.logs().gates();
+        let lines = self.lines.get_or_init(|| {
+            let mut lines = Vec::new();
+            if log.difference(self.max).is_ok_and(|found| found.is_none()) {
+                log.lines_from_end(self.max, &mut |line| {
+                    lines.push(LogLine {
+                        text: line.to_owned(),
+                        record: OnceCell::new(),
+                    });
+                    ControlFlow::Continue(())
+                });
+            }
+            lines
+        });
+        let oldest = begun.map(|begun| clock::millis(begun - OUT_OF_ORDER));
+        let name = json::quoted(file.rsplit('/').next().unwrap_or(file));
+        let named = Finder::new(name.trim_start_matches('"')).into_owned();
+        let whole = self.project.main.path(file);
+        lines
+            .iter()
+            .take_while(move |line| {
+                let (at, oldest) = (line.ts(), oldest.as_deref());
+                at.is_none() || oldest.is_none() || at >= oldest
+            })
+            .filter(move |line| named.find(line.text.as_bytes()).is_some())
+            .filter_map(LogLine::record)
+            .filter(move |record| {
+                record.file == file || self.project.main.path(&record.file) == whole
+            })
     }
 
     /// The latest record of a run that moved a gate, and where it moved it to. One that passes
@@ -71,12 +133,11 @@ impl<'p> GateLog<'p> {
     /// The records of a run, newest first.
     fn records_of(&self, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
         let begun = run.started_at.as_deref().and_then(clock::parse);
-        self.records.iter().rev().filter(move |record| {
-            let at = clock::parse(&record.ts);
+        self.since(begun, &run.file).filter(move |record| {
+            let at = begun.and_then(|_| clock::parse(&record.ts));
             let is_earlier = at < begun && at.is_some();
             let is_here = record.directory.is_none() || record.directory == run.directory;
-            let is_of_file = record.system == run.system && self.is_same(&record.file, &run.file);
-            is_of_file && is_here && !is_earlier
+            record.system == run.system && is_here && !is_earlier
         })
     }
 
@@ -127,23 +188,23 @@ impl<'p> GateLog<'p> {
 
     /// Whether the last record of a gate gives the same reason for changing nothing.
     pub fn has_said(&self, new: &GateRecord) -> bool {
-        let is_its = |record: &&GateRecord| {
+        if new.skipped.is_none() {
+            return false;
+        }
+        let last = self.since(None, &new.file).find(|record| {
             record.system == new.system
-                && self.is_same(&record.file, &new.file)
                 && (&record.directory, &record.gate) == (&new.directory, &new.gate)
                 && record.command.is_none()
-        };
-        let last = self.records.iter().rev().find(is_its);
-        new.skipped.is_some() && last.is_some_and(|last| last.skipped == new.skipped)
+        });
+        last.is_some_and(|last| last.skipped == new.skipped)
     }
 
     /// Whether a later run began in the same file: a state that was copied back is none of its.
     pub fn is_of_earlier_run(&self, run: &Workflow) -> bool {
         const SLACK: TimeDelta = TimeDelta::seconds(5);
         let begun = run.started_at.as_deref().and_then(clock::parse);
-        let last = self.records.iter().rev().find(|record| {
+        let last = self.since(begun, &run.file).find(|record| {
             record.system == run.system
-                && self.is_same(&record.file, &run.file)
                 && record.directory == run.directory
                 && record.evidence.as_deref() == Some(BEGUN)
         });
@@ -196,24 +257,16 @@ impl<'p> GateLog<'p> {
 
     /// The tests of the run in a file, and of one gate where that has a command of its own,
     /// oldest first.
-    fn tests<'l>(
-        &'l self,
-        file: &'l str,
-        need: &'l TestNeed<'_>,
-    ) -> impl Iterator<Item = &'l GateRecord> {
+    fn tests<'l>(&'l self, file: &str, need: &TestNeed<'_>) -> Vec<&'l GateRecord> {
         let began = need.run_began.and_then(clock::parse);
-        self.records.iter().filter(move |record| {
+        let records = self.since(began, file).filter(|record| {
             record.command.is_some()
                 && record.gate.as_deref() == need.gate
-                && self.is_same(&record.file, file)
                 && clock::parse(&record.ts) >= began
-        })
-    }
-
-    /// Records name a file relative to the main checkout where they can.
-    fn is_same(&self, one: &str, other: &str) -> bool {
-        let absolute = |file: &str| self.project.main.path(file);
-        one == other || absolute(one) == absolute(other)
+        });
+        let mut tests: Vec<&GateRecord> = records.collect();
+        tests.reverse();
+        tests
     }
 }
 
@@ -253,7 +306,7 @@ pub struct Evidence<'c> {
     pub run: Run,
     /// Why what passes at the event is not proved by it.
     pub doubt: Option<&'static str>,
-    log: OnceCell<Rc<[GateRecord]>>,
+    log: GateLog<'c>,
     /// What was changed since a test ended: asked once, for a plan is made twice.
     since: RefCell<BTreeMap<DateTime<Utc>, Since>>,
 }
@@ -268,7 +321,7 @@ impl<'c> Evidence<'c> {
             agent_type: String::new(),
             run: Run::default(),
             doubt: None,
-            log: OnceCell::new(),
+            log: GateLog::read(&context.project, RECENT),
             since: RefCell::default(),
         }
     }
@@ -296,8 +349,8 @@ impl<'c> Evidence<'c> {
     /// How the test ended that a gate needs: the one that decides among those of the run, where
     /// nothing that it tested has changed since.
     pub fn tested(&self, file: &str, need: &TestNeed<'_>) -> Tested {
-        let log = self.log();
-        let record = match standing::decisive(log.tests(file, need)) {
+        let tests = self.log.tests(file, need);
+        let record = match standing::decisive(tests.iter().copied()) {
             Decisive::Passed(record) => record,
             Decisive::Failed(record) => {
                 let line = record.command.as_ref().and_then(|command| match command {
@@ -309,7 +362,7 @@ impl<'c> Evidence<'c> {
                 };
             }
             Decisive::None => {
-                let last = log.tests(file, need).last();
+                let last = tests.last();
                 return Tested::Unseen(last.and_then(|record| record.doubt.clone()));
             }
         };
@@ -345,15 +398,8 @@ impl<'c> Evidence<'c> {
             .clone()
     }
 
-    pub fn log(&self) -> GateLog<'c> {
-        let project = self.project;
-        let records = self
-            .log
-            .get_or_init(|| GateLog::read(project, RECENT).records);
-        GateLog {
-            project,
-            records: records.clone(),
-        }
+    pub fn log(&self) -> &GateLog<'c> {
+        &self.log
     }
 }
 

@@ -4,6 +4,7 @@
 //! directory, the lock, the replacement, the record.
 
 pub mod authorship;
+mod basis;
 mod files;
 mod scope;
 
@@ -80,6 +81,16 @@ impl<'a> Plan<'a> {
             .collect()
     }
 
+    /// The state files that are to change, as records name them.
+    pub fn files_to_change(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        for (scope, effects) in &self.states {
+            let changes = effects.records.iter().filter(|record| record.is_change());
+            files.extend(changes.map(|record| scope.display_path(&record.file)));
+        }
+        files
+    }
+
     /// Carries the event into every system's state, each change as one locked
     /// read-modify-write that a kill leaves whole, and adds their records.
     ///
@@ -115,7 +126,10 @@ impl<'a> Plan<'a> {
         let pid_lock = scope.governed.system.info().pid_lock;
         let written = scope.ready_to_lock().and_then(|dir| {
             with_state_lock(&dir, pid_lock, TO_MOVE, |_| {
-                // What was planned before the lock may be stale.
+                if scope.is_as_it_was_read() {
+                    return Ok(scope.write(planned.clone()));
+                }
+                // What was planned before the lock is stale.
                 let again = scope.effects(self.event, self.now).unwrap_or_default();
                 Ok(scope.write(again))
             })

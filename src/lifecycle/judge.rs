@@ -7,7 +7,7 @@ use crate::guard::decision::Decision;
 use crate::guard::judge;
 use crate::host::event::Event;
 use crate::project::context::Context;
-use crate::recorder::changes::{self, ChangeRecord};
+use crate::recorder::changes;
 use crate::shell::{Analysis, OwnCommand};
 
 /// Decides about what a call would change.
@@ -46,12 +46,7 @@ fn takes_back(context: &Context<'_>, event: &Event<'_>, command: &OwnCommand) ->
     }
     let dir = command.dir.as_deref().unwrap_or(&context.cwd);
     let file = path::absolute(dir, file, None);
-    let mut newest: Option<ChangeRecord> = None;
-    changes::each(context.project.memory(), &mut |change| {
-        if change.path == file {
-            newest = Some(change);
-        }
-    });
+    let newest = changes::last_of(context.project.memory(), &file);
     newest.is_some_and(|change| {
         change.id.starts_with(id)
             && change.certain

@@ -1,21 +1,22 @@
 //! A client that an agent starts in one of its calls: what its main thread does is the agent's.
 
 use crate::host::event::Event;
-use crate::project::roots::Project;
-use crate::recorder::calls::{self, Call, Work};
+use crate::recorder::calls::{Call, Caller, Work};
 
 /// The event as the agent's whose call runs the client that sends it, where there is one. Only a
 /// call whose text names the client is taken for that: two sessions side by side are no nest.
-pub fn as_agent<'e>(event: &Event<'e>, project: &Project) -> Option<Event<'e>> {
+pub fn as_agent<'e>(event: &Event<'e>, running: &[Call]) -> Option<Event<'e>> {
     if !event.agent_id().is_empty() {
         return None;
     }
-    let mut running = calls::running(project.memory()).into_iter();
-    let around = running.find(|call| {
+    let around = running.iter().find(|call| {
         let caller = &call.caller;
         !caller.agent_id.is_empty() && caller.session != event.session() && runs_client(call)
     })?;
-    Some(event.by_agent(around.caller.agent_id, around.caller.actor))
+    let Caller {
+        agent_id, actor, ..
+    } = around.caller.clone();
+    Some(event.by_agent(agent_id, actor))
 }
 
 fn runs_client(call: &Call) -> bool {

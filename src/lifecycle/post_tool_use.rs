@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::iter;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,6 +12,7 @@ use crate::base::path;
 use crate::base::target::Act;
 use crate::base::warn;
 use crate::contract::denial::DenyCode;
+use crate::formats::json;
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
 use crate::guard::excerpt::Excerpts;
@@ -130,17 +132,23 @@ fn denials(context: &Context<'_>, event: &Event<'_>, site: &str, claim: &Claim<'
     logs.dedup();
     let mut denials = Vec::new();
     for log in logs {
-        log.each(TAIL, &mut |record: Value| {
-            let also = record["also"].as_array().into_iter().flatten();
-            let mut all = iter::once(&record).chain(also);
-            if is_denial_of(event, &record)
-                && let Some(id) = record["id"].as_str()
-                && let Some(denial) = all.find(|denial| is_in_site(denial, system, site))
-            {
-                denials.push(Denied::of(id, denial, context));
-            }
-        });
+        log.newest(
+            TAIL,
+            &json::quoted(event.session()),
+            &mut |record: Value| {
+                let also = record["also"].as_array().into_iter().flatten();
+                let mut all = iter::once(&record).chain(also);
+                if is_denial_of(event, &record)
+                    && let Some(id) = record["id"].as_str()
+                    && let Some(denial) = all.find(|denial| is_in_site(denial, system, site))
+                {
+                    denials.push(Denied::of(id, denial, context));
+                }
+                ControlFlow::Continue(())
+            },
+        );
     }
+    denials.reverse();
     denials
 }
 
@@ -187,9 +195,14 @@ struct Denied {
 /// Those that no record of the log resolves.
 fn still_open<'d>(denials: &'d [Denied], log: &LogFile) -> Vec<&'d Denied> {
     let mut open: Vec<&Denied> = denials.iter().collect();
-    log.each(TAIL, &mut |record: Value| {
+    log.newest(TAIL, "\"resolves\"", &mut |record: Value| {
         if let Some(resolved) = record["resolves"].as_str() {
             open.retain(|denial| denial.id != resolved);
+        }
+        if open.is_empty() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     });
     open

@@ -7,15 +7,15 @@ use crate::host::reply::Reply;
 use crate::project::accepted::{self, Suspects};
 use crate::project::context::Context;
 use crate::project::roots::Project;
-use crate::recorder::calls;
+use crate::recorder::calls::Call;
 
 /// How many characters of paths a notice has room for.
 const ROOM: usize = 400;
 
 /// Looks at the settings files before they are read. Gives those that are held from now on, until
 /// the user knows of them.
-pub fn review(project: &Project, env: &Env) -> Vec<String> {
-    let suspects = if calls::running(project.memory()).is_empty() {
+pub fn review(project: &Project, env: &Env, running: &[Call]) -> Vec<String> {
+    let suspects = if running.is_empty() {
         Suspects::None
     } else {
         Suspects::Calls

@@ -3,9 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::iter;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use memchr::memmem::Finder;
 use serde::de::DeserializeOwned;
 
 use crate::base::disk::bounded_read;
@@ -153,6 +155,40 @@ impl LogFile {
                 }
             });
         }
+    }
+
+    /// Hands on the lines in the last `max` bytes, the newest first and those that were rotated
+    /// away last, until `take` has seen enough.
+    pub fn lines_from_end(&self, max: u64, take: &mut dyn FnMut(&str) -> ControlFlow<()>) {
+        let rotated = iter::once_with(|| self.generations().into_iter().rev()).flatten();
+        let mut left = max;
+        for file in iter::once(self.path()).chain(rotated) {
+            match bounded_read::from_end(&file, left, take) {
+                Ok((_, ControlFlow::Break(()))) => return,
+                Ok((len, ControlFlow::Continue(()))) => left = left.saturating_sub(len),
+                Err(_) => {}
+            }
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The same of the records with this in their lines, as JSON has it: the others are not parsed.
+    pub fn newest<T: DeserializeOwned>(
+        &self,
+        max: u64,
+        text: &str,
+        take: &mut dyn FnMut(T) -> ControlFlow<()>,
+    ) {
+        let finder = Finder::new(text);
+        self.lines_from_end(max, &mut |line| {
+            if finder.find(line.as_bytes()).is_none() {
+                return ControlFlow::Continue(());
+            }
+            let record = serde_json::from_str(line).ok();
+            record.map_or(ControlFlow::Continue(()), &mut *take)
+        });
     }
 
     /// The rotated generations, oldest first.

@@ -3,6 +3,7 @@
 //! file anew can make a chain that holds.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -18,9 +19,6 @@ pub const LINK_BYTES: usize = 74;
 
 /// A larger log is none of ours.
 const MAX_FILE: u64 = 1 << 40;
-
-/// More than one line has.
-const TAIL: u64 = 16 * 1024;
 
 /// The hash of a line without its break.
 pub(super) fn hash(line: &str) -> String {
@@ -42,21 +40,21 @@ pub fn head(log: &LogFile) -> io::Result<String> {
     let mut files = log.generations();
     files.push(log.trusted());
     for file in files.iter().rev() {
-        for max in [TAIL, u64::MAX] {
-            if let Some(head) = last_record(file, max)? {
-                return Ok(head);
-            }
+        if let Some(head) = last_record(file)? {
+            return Ok(head);
         }
     }
     Ok(hash(""))
 }
 
-fn last_record(file: &Path, max: u64) -> io::Result<Option<String>> {
+fn last_record(file: &Path) -> io::Result<Option<String>> {
     let mut last = None;
-    let read = bounded_read::tail(file, max, &mut |line| {
-        if read::is_record(line) {
-            last = Some(hash(line));
+    let read = bounded_read::from_end(file, u64::MAX, &mut |line| {
+        if !read::is_record(line) {
+            return ControlFlow::Continue(());
         }
+        last = Some(hash(line));
+        ControlFlow::Break(())
     });
     bounded_read::if_there(read)?;
     Ok(last)

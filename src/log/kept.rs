@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -63,6 +63,11 @@ impl LogFile {
     fn copy(&self) -> Option<&Path> {
         let copy = self.kept.as_deref()?;
         copy.parent()?.is_dir().then_some(copy)
+    }
+
+    /// Whether each line of it is kept elsewhere.
+    pub fn is_kept(&self) -> bool {
+        self.copy().is_some()
     }
 
     /// Where the last line that this program wrote is to be read.
@@ -134,9 +139,7 @@ impl LogFile {
     fn is_moved_away(&self, copy: &Path) -> io::Result<bool> {
         match self.generations().last() {
             None => Ok(false),
-            Some(newest) => {
-                Ok(len(newest)? == len(copy)? && end(newest, RECENT)? == end(copy, RECENT)?)
-            }
+            Some(newest) => Ok(len(newest)? == len(copy)? && end_alike(newest, copy, RECENT)?),
         }
     }
 
@@ -197,8 +200,8 @@ impl LogFile {
         let (log, Some(copy)) = (self.path(), self.copy()) else {
             return Ok(Difference::default());
         };
-        let is_same = len(&log)?.unwrap_or(0) == len(copy)?.unwrap_or(0)
-            && end(&log, max)? == end(copy, max)?;
+        let is_same =
+            len(&log)?.unwrap_or(0) == len(copy)?.unwrap_or(0) && end_alike(&log, copy, max)?;
         if is_same || len(&log)?.unwrap_or(0) == 0 && self.is_moved_away(copy)? {
             return Ok(Difference::default());
         }
@@ -301,14 +304,40 @@ fn time(path: &Path) -> Option<DateTime<Utc>> {
     fs::metadata(path).map(|meta| changed(&meta)).ok()
 }
 
-fn end(path: &Path, max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let Some((mut file, len)) = bounded_read::if_there(bounded_read::open(path))? else {
-        return Ok(bytes);
+/// Whether the last `max` bytes of two files are the same; one that is not there is empty.
+fn end_alike(one: &Path, other: &Path, max: u64) -> io::Result<bool> {
+    let ours = bounded_read::if_there(end(one, max))?;
+    let theirs = bounded_read::if_there(end(other, max))?;
+    let (Some(mut ours), Some(mut theirs)) = (ours, theirs) else {
+        return Ok(len(one)?.unwrap_or(0) == len(other)?.unwrap_or(0));
     };
+    loop {
+        let (bytes, others) = (ours.fill_buf()?, theirs.fill_buf()?);
+        let n = bytes.len().min(others.len());
+        if n == 0 {
+            return Ok(bytes.len() == others.len());
+        }
+        if !is_same(&bytes[..n], &others[..n]) {
+            return Ok(false);
+        }
+        ours.consume(n);
+        theirs.consume(n);
+    }
+}
+
+/// Compared in pieces that fit a register: musl compares byte by byte.
+fn is_same(bytes: &[u8], others: &[u8]) -> bool {
+    let (pieces, rest) = bytes.as_chunks();
+    let (other_pieces, other_rest) = others.as_chunks();
+    let mut pairs = pieces.iter().zip(other_pieces);
+    pairs.all(|(piece, other)| u128::from_ne_bytes(*piece) == u128::from_ne_bytes(*other))
+        && rest == other_rest
+}
+
+fn end(path: &Path, max: u64) -> io::Result<BufReader<File>> {
+    let (mut file, len) = bounded_read::open(path)?;
     file.seek(SeekFrom::Start(len.saturating_sub(max)))?;
-    file.take(max).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(BufReader::with_capacity(32 * 1024, file))
 }
 
 /// Compares by records, in any order: two writers that found the lock busy can have written

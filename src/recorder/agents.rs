@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::clock;
 use crate::base::disk::bounded_read::read_text;
-use crate::formats::json::line;
+use crate::formats::json::{self, line};
 use crate::store::lock::Locked;
 use crate::store::{append, replace};
 
@@ -68,26 +68,30 @@ pub fn note(memory: &Path, note: &Note) -> io::Result<()> {
 /// The file cannot be written.
 pub fn tidy(locked: &Locked<'_>, now: DateTime<Utc>) -> io::Result<()> {
     let oldest = clock::millis(now - KEPT);
-    let notes = read(locked.dir());
-    let kept: Vec<&Note> = notes.iter().filter(|note| note.ts >= oldest).collect();
+    let text = read(locked.dir());
+    let kept: String = text
+        .split_inclusive('\n')
+        .filter(|line| serde_json::from_str(line).is_ok_and(|Dated { ts }| ts >= oldest))
+        .collect();
     let path = locked.dir().join(FILE);
-    match kept.len() {
-        0 if notes.is_empty() => Ok(()),
-        0 => replace::remove(&path),
-        all if all == notes.len() => Ok(()),
-        _ => {
-            let lines: String = kept.into_iter().map(line).collect();
-            replace::replace_private(&path, lines.as_bytes())
-        }
+    if kept.is_empty() && !text.is_empty() {
+        replace::remove(&path)
+    } else if kept.len() < text.len() {
+        replace::replace_private(&path, kept.as_bytes())
+    } else {
+        Ok(())
     }
 }
 
-fn read(memory: &Path) -> Vec<Note> {
+/// When a note was made; the rest is not asked for.
+#[derive(Deserialize)]
+struct Dated {
+    ts: String,
+}
+
+fn read(memory: &Path) -> String {
     let kept = read_text(&memory.join(FILE)).ok().flatten();
-    let text = kept.unwrap_or_default();
-    text.lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
+    kept.unwrap_or_default()
 }
 
 /// The agents of a session that the user's words do not end: those that were launched in the
@@ -99,10 +103,10 @@ pub fn in_background(memory: &Path, session: &str) -> BTreeSet<String> {
     let mut background = BTreeSet::new();
     // By the call: who made it, and the type of agent.
     let mut waiting: BTreeMap<String, (String, String)> = BTreeMap::new();
-    for note in read(memory)
-        .into_iter()
-        .filter(|note| note.session == session)
-    {
+    let (text, its) = (read(memory), json::quoted(session));
+    let lines = text.lines().filter(|line| line.contains(&its));
+    let notes = lines.filter_map(|line| serde_json::from_str::<Note>(line).ok());
+    for note in notes.filter(|note| note.session == session) {
         match note.what {
             What::Dispatched {
                 call,

@@ -1,10 +1,12 @@
 //! `changes.jsonl`: one line for every change, allowed ones too.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::formats::json;
 use crate::log::append::LogFile;
 use crate::log::record::LogLine;
 use crate::recorder::calls::OURSELVES;
@@ -82,12 +84,7 @@ pub fn log(recorder: &Path) -> LogFile {
 /// What a file held when it was last looked at, and before the last change that was not this
 /// program's own.
 pub fn last_contents(recorder: &Path, path: &str) -> Vec<Vec<u8>> {
-    let mut last = None;
-    each(recorder, &mut |record| {
-        if record.path == path {
-            last = Some(record);
-        }
-    });
+    let last = last_of(recorder, path);
     let by_others = last.filter(|record| record.actor.as_deref() != Some(OURSELVES));
     let index = Index::read(recorder).ok().flatten();
     let state = index.as_ref().and_then(|index| index.get(path.as_ref()));
@@ -98,6 +95,28 @@ pub fn last_contents(recorder: &Path, path: &str) -> Vec<Vec<u8>> {
     let contents = Contents::of(recorder);
     let kept = blobs.into_iter().flatten().map(|blob| contents.get(blob));
     kept.flatten().collect()
+}
+
+/// The last change of a file that is recorded.
+pub fn last_of(recorder: &Path, path: &str) -> Option<ChangeRecord> {
+    let mut last = None;
+    let named = json::quoted(path);
+    log(recorder).newest(u64::MAX, &named, &mut |record: ChangeRecord| {
+        if record.path != path {
+            return ControlFlow::Continue(());
+        }
+        last = Some(record);
+        ControlFlow::Break(())
+    });
+    last
+}
+
+/// Hands on the changes that are recorded, the newest first, until `take` has seen enough.
+pub fn newest(recorder: &Path, take: &mut dyn FnMut(ChangeRecord) -> ControlFlow<()>) {
+    log(recorder).lines_from_end(u64::MAX, &mut |line| {
+        let record = serde_json::from_str(line).ok();
+        record.map_or(ControlFlow::Continue(()), &mut *take)
+    });
 }
 
 /// Hands on every change that is recorded, oldest first.

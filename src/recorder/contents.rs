@@ -11,7 +11,7 @@ mod table;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::base::disk::bounded_read;
@@ -30,6 +30,12 @@ const MAX_PACK: u64 = 64 << 20;
 
 /// A content that grew from another one is whole after so many growths.
 const MAX_GROWTHS: usize = 500;
+
+/// In a smaller pack what nothing refers to may stay.
+const WORTH_TIDYING: u64 = 1 << 20;
+
+/// How much of a pack is read at once where parts of it are wanted.
+const READ_AHEAD: usize = 16 * 1024;
 
 const INDEX: &str = "pack.idx";
 
@@ -100,17 +106,19 @@ impl Contents {
         (BlobId::of(&bytes) == id).then_some(bytes)
     }
 
-    /// The parts of a pack, one after another.
+    /// The parts of a pack, one after another. Those of a log that grew lie close together.
     fn read<'p>(&self, parts: impl Iterator<Item = &'p (u64, usize)>) -> io::Result<Vec<u8>> {
-        let (mut bytes, mut pack) = (Vec::new(), None);
-        for (start, len) in parts.filter(|(_, len)| *len > 0) {
-            let mut file = match pack.take() {
-                Some(file) => file,
-                None => File::open(self.pack_path(self.table().pack))?,
-            };
-            file.seek(SeekFrom::Start(*start))?;
-            file.by_ref().take(*len as u64).read_to_end(&mut bytes)?;
-            pack = Some(file);
+        let mut filled = parts.filter(|(_, len)| *len > 0).peekable();
+        let (mut bytes, mut at) = (Vec::new(), 0);
+        if filled.peek().is_none() {
+            return Ok(bytes);
+        }
+        let file = File::open(self.pack_path(self.table().pack))?;
+        let mut pack = BufReader::with_capacity(READ_AHEAD, file);
+        for (start, len) in filled {
+            pack.seek_relative(start.cast_signed() - at)?;
+            pack.by_ref().take(*len as u64).read_to_end(&mut bytes)?;
+            at = start.cast_signed() + i64::try_from(*len).unwrap_or(i64::MAX);
         }
         Ok(bytes)
     }
@@ -191,6 +199,11 @@ impl Contents {
         Ok(())
     }
 
+    /// Whether the pack is large enough that what nothing refers to goes.
+    pub fn may_be_tidied(&self) -> bool {
+        len_of(&self.pack_path(self.table().pack)) > WORTH_TIDYING
+    }
+
     /// Writes the pack anew, with what is `wanted`, most wanted first, where that is less
     /// than half of it, or where there is little room left.
     ///
@@ -199,6 +212,9 @@ impl Contents {
     pub fn tidy(&mut self, locked: &Locked<'_>, wanted: &[BlobId]) -> io::Result<()> {
         self.commit(locked, wanted)?;
         let len = len_of(&self.pack_path(self.table().pack));
+        if len <= WORTH_TIDYING {
+            return self.drop_other_packs(locked);
+        }
         let live: u64 = self
             .chosen(wanted, MAX_PACK / 2)
             .iter()
@@ -371,21 +387,25 @@ mod tests {
     #[test]
     fn a_pack_of_which_little_is_needed_is_written_anew() {
         with_dir("tidy", |dir, locked| {
-            keep(dir, locked, &["one", "two", "three"]);
+            let [one, two, three] = ["one", "two", "three"].map(|text| text.repeat(150_000));
             let tidy = |texts: &[&str]| {
                 let ids = texts.iter().map(|text| BlobId::of(text.as_bytes()));
                 let ids: Vec<BlobId> = ids.collect();
                 Contents::of(dir).tidy(locked, &ids).unwrap();
             };
-            tidy(&["one", "three"]);
-            assert!(held(dir, "two"), "more than half is needed");
+            keep(dir, locked, &[&one, &two]);
+            tidy(&[]);
+            assert!(held(dir, &one), "the pack is small");
+            keep(dir, locked, &[&three]);
+            tidy(&[&one, &three]);
+            assert!(held(dir, &two), "more than half is needed");
             // What a kill before the index left behind.
             fs::write(dir.join("pack-1"), "half").unwrap();
-            tidy(&["two"]);
-            assert!(held(dir, "two") && !held(dir, "one"));
+            tidy(&[&two]);
+            assert!(held(dir, &two) && !held(dir, &one));
             assert!(!dir.join("pack-0").exists() && dir.join("pack-1").exists());
             keep(dir, locked, &["four"]);
-            assert!(held(dir, "two") && held(dir, "four"));
+            assert!(held(dir, &two) && held(dir, "four"));
         });
     }
 

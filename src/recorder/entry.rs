@@ -27,7 +27,11 @@ impl BlobId {
 
     pub fn parse(hex: &str) -> Option<Self> {
         let mut id = [0; 20];
-        let digit = |byte: u8| u8::try_from(char::from(byte).to_digit(16)?).ok();
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
         let (pairs, rest) = hex.as_bytes().as_chunks();
         if pairs.len() != id.len() || !rest.is_empty() {
             return None;
@@ -77,7 +81,7 @@ pub enum Kind {
 
 /// An entry at one moment. Of a directory only its kind and its identity count:
 /// what it holds are entries of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct State {
     pub kind: Kind,
     pub mode: u32,
@@ -92,6 +96,24 @@ pub struct State {
     /// The content's id, a link's being that of its target; none for what is too
     /// large to be kept, and for what has no content.
     pub blob: Option<BlobId>,
+}
+
+/// By place: the names of the fields would be most of an index. Both are read.
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            kind,
+            mode,
+            dev,
+            ino,
+            size,
+            mtime,
+            ctime,
+            born,
+            blob,
+        } = self;
+        (kind, mode, dev, ino, size, mtime, ctime, born, blob).serialize(to)
+    }
 }
 
 impl State {
@@ -298,6 +320,10 @@ mod tests {
             let text = serde_json::to_string(&state).unwrap();
             assert_eq!(serde_json::from_str::<State>(&text).unwrap(), state);
         }
+        // As earlier versions wrote it.
+        let named = r#"{"kind":"file","mode":33188,"dev":7,"ino":18446744073709551615,"size":3,
+            "mtime":1700000000123456789,"ctime":0,"blob":"f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f"}"#;
+        assert_eq!(serde_json::from_str::<State>(named).unwrap(), file);
         assert!(file.has_stat_of(&State { blob: None, ..file }));
         assert!(!file.has_stat_of(&State { ctime: 1, ..file }));
     }

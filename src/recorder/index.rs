@@ -23,7 +23,7 @@ const INDEX: &str = "index";
 const MAX_BYTES: u64 = 64 << 20;
 
 /// From this size on a file of which most is superseded is written anew.
-const WORTH_REWRITING: usize = 64 * 1024;
+const WORTH_REWRITING: usize = 8 * 1024;
 
 /// A state directory that is looked at: its system, and its absolute path.
 pub type Site = (String, String);
@@ -237,7 +237,7 @@ impl Index {
     /// The file cannot be written.
     pub fn commit(&mut self, locked: &Locked<'_>) -> io::Result<()> {
         let path = locked.dir().join(INDEX);
-        let is_superseded = self.len > WORTH_REWRITING && self.len > 4 * self.live_bytes();
+        let is_superseded = self.len > WORTH_REWRITING && self.len > 2 * self.live_bytes();
         if self.len == 0 || self.is_torn || is_superseded {
             let whole = self.to_text();
             replace::replace_private(&path, whole.as_bytes())?;

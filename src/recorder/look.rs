@@ -39,7 +39,8 @@ pub(super) fn grain(time: Nanos) -> Nanos {
     if time % SECOND == 0 { SECOND } else { TICK }
 }
 
-/// A longer log of this program is known by its size alone: each line makes it another content.
+/// A longer log in a site is known by its size alone: each line makes it another content. Of our
+/// own the lines are kept as they are written.
 const MAX_LOG: u64 = 256 << 10;
 
 /// A site with more entries is not looked at.
@@ -246,12 +247,15 @@ impl Work<'_, '_> {
         if before.is_some() {
             self.seen.insert(path.to_owned());
         }
-        if before.is_some_and(|before| self.is_unchanged(&state, &before)) {
+        if let Some(before) = before
+            && state.has_stat_of(&before)
+            && (self.is_settled(&before) || before.blob.is_none() && self.log_at(path).is_none())
+        {
             return;
         }
-        let log = self.look.logs.iter().find(|log| log.path() == *path);
+        let log = self.log_at(path);
         let bytes = match log {
-            Some(_) if state.size > MAX_LOG => None,
+            Some(log) if log.is_kept() || state.size > MAX_LOG => None,
             _ => content(Path::new(path), &state),
         };
         state.blob = bytes.as_deref().map(BlobId::of);
@@ -284,14 +288,18 @@ impl Work<'_, '_> {
         }
     }
 
-    fn is_unchanged(&self, state: &State, before: &State) -> bool {
+    fn log_at(&self, path: &OsStr) -> Option<&LogFile> {
+        self.look.logs.iter().find(|log| log.path() == *path)
+    }
+
+    /// Whether an entry was as it is known for so long that its times tell every change since.
+    fn is_settled(&self, before: &State) -> bool {
         let racy = if before.ctime % SECOND == 0 {
             SECOND + RACY
         } else {
             RACY
         };
-        let is_settled = before.ctime <= self.look.last.saturating_sub(racy);
-        state.has_stat_of(before) && (is_settled || before.blob.is_none())
+        before.ctime <= self.look.last.saturating_sub(racy)
     }
 
     /// What the index has and the look did not meet is gone, unless the disk says otherwise:

@@ -3,6 +3,7 @@
 //! A recorder that cannot work changes no decision of the guard; it says so on stderr.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,6 +58,22 @@ pub enum CallNote {
     Always,
     /// One that runs alone needs none.
     BesideOthers,
+}
+
+/// Where this program writes.
+pub enum WritesTo {
+    Anywhere,
+    /// In these files, by their absolute paths.
+    Files(Vec<String>),
+}
+
+impl WritesTo {
+    fn scopes(&self) -> Vec<Scope<'_>> {
+        match self {
+            Self::Anywhere => vec![Scope::All],
+            Self::Files(paths) => paths.iter().map(|path| Scope::Path(path)).collect(),
+        }
+    }
 }
 
 impl<'w> Recorder<'w> {
@@ -263,17 +280,16 @@ impl<'w> Recorder<'w> {
             }
             let mut wanted = known.index.blobs();
             let oldest = clock::millis(self.now - KEPT);
-            let mut changes = Vec::new();
-            changes::each(locked.dir(), &mut |change| changes.push(change));
-            let recent = changes
-                .iter()
-                .rev()
-                .take_while(|change| change.ts >= oldest);
-            wanted.extend(
-                recent
-                    .flat_map(|change| [change.before, change.after])
-                    .flatten(),
-            );
+            if known.contents.may_be_tidied() {
+                changes::newest(locked.dir(), &mut |change| {
+                    wanted.extend([change.before, change.after].into_iter().flatten());
+                    if change.ts < oldest {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                });
+            }
             known.contents.tidy(locked, &wanted)?;
             records::note_unkept(self, &known.contents);
             agents::tidy(locked, self.now)?;
@@ -307,38 +323,56 @@ impl<'w> Recorder<'w> {
     /// Runs what this program itself writes, once, so that no call is accused of it. `by` is who
     /// has it written: [`Caller::ourselves`], or the agent whose call runs a verb.
     pub fn own_writes<T>(&self, by: &Caller, wait: Duration, write: &mut dyn FnMut() -> T) -> T {
+        self.own_writes_at(&WritesTo::Anywhere, by, wait, &mut || {
+            (write(), WritesTo::Anywhere)
+        })
+    }
+
+    /// The same where it is known which files are `planned`, and then which were written: the
+    /// others are left to the next look.
+    pub fn own_writes_at<T>(
+        &self,
+        planned: &WritesTo,
+        by: &Caller,
+        wait: Duration,
+        write: &mut dyn FnMut() -> (T, WritesTo),
+    ) -> T {
         let (dir, mut written) = (self.dir(), None);
         let has_looked = dir.is_dir();
         let begins = !has_looked && !self.is_concerned();
         if has_looked {
             let noted = with_lock(&dir, wait, |locked| {
-                let step = Step {
-                    moment: Moment::BeforeCall,
-                    scope: Scope::All,
-                    progress: None,
-                    begun: None,
-                    unnoted: None,
-                    session: "",
-                };
-                let found = pipeline::run(self, locked, &step)?;
-                findings::keep(locked, found)?;
-                written = Some(write());
-                pipeline::note_own(self, locked, by)
+                for scope in planned.scopes() {
+                    let step = Step {
+                        moment: Moment::BeforeCall,
+                        scope,
+                        progress: None,
+                        begun: None,
+                        unnoted: None,
+                        session: "",
+                    };
+                    let found = pipeline::run(self, locked, &step)?;
+                    findings::keep(locked, found)?;
+                }
+                let (value, at) = write();
+                written = Some(value);
+                pipeline::note_own(self, locked, by, &at.scopes())
             });
             warn_on_error("could not record a change of its own", &noted);
         }
-        let written = match written {
-            Some(written) => written,
+        let value = match written {
+            Some(value) => value,
             // A look that is busy finds what is written here: it is a call like any other then.
-            None if has_looked => self.noted_as_own(&by.tool, write),
-            None => write(),
+            None if has_looked => self.noted_as_own(&by.tool, &mut || write().0),
+            None => write().0,
         };
         if begins && self.is_concerned() {
             // There was no state before: all of it is its own.
-            let noted = self.locked(|locked| pipeline::note_own(self, locked, by));
+            let all = WritesTo::Anywhere.scopes();
+            let noted = self.locked(|locked| pipeline::note_own(self, locked, by, &all));
             warn_on_error("could not record a change of its own", &noted);
         }
-        written
+        value
     }
 
     fn noted_as_own<T>(&self, tool: &str, write: &mut dyn FnMut() -> T) -> T {
@@ -373,12 +407,20 @@ impl<'w> Recorder<'w> {
     pub(super) fn last_heartbeat(&self, max_bytes: u64) -> Option<Nanos> {
         let (mut last, now) = (None, clock::millis(self.now));
         let events = self.project.logs().events();
-        events.each(max_bytes, &mut |record: serde_json::Value| {
-            let ts = record["ts"].as_str().filter(|ts| *ts < now.as_str());
-            if record["decision"] == "heartbeat" {
-                last = ts.and_then(clock::parse).or(last);
-            }
-        });
+        events.newest(
+            max_bytes,
+            "\"heartbeat\"",
+            &mut |record: serde_json::Value| {
+                let ts = record["ts"].as_str().filter(|ts| *ts < now.as_str());
+                match ts.and_then(clock::parse) {
+                    Some(at) if record["decision"] == "heartbeat" => {
+                        last = Some(at);
+                        ControlFlow::Break(())
+                    }
+                    _ => ControlFlow::Continue(()),
+                }
+            },
+        );
         last?.timestamp_nanos_opt()
     }
 

@@ -464,16 +464,22 @@ fn note_tolerated(
     }
 }
 
-/// What this program has just written: its own, whatever it is.
+/// What this program has just written there: its own, whatever it is.
 pub(super) fn note_own(
     recorder: &Recorder<'_>,
     locked: &Locked<'_>,
     by: &Caller,
+    scopes: &[Scope<'_>],
 ) -> io::Result<()> {
+    if scopes.is_empty() {
+        return Ok(());
+    }
     let mut known = known(recorder, locked)?;
-    // A site that the look before did not know is of its making.
-    for change in look(recorder, &mut known, Scope::All, Some(Nanos::MIN)) {
-        records::own_change(recorder, locked, &change, by)?;
+    for scope in scopes {
+        // A site that the look before did not know is of its making.
+        for change in look(recorder, &mut known, *scope, Some(Nanos::MIN)) {
+            records::own_change(recorder, locked, &change, by)?;
+        }
     }
     keep_contents(recorder, &mut known, locked);
     known.index.commit(locked)

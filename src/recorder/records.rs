@@ -2,10 +2,12 @@
 //! `events.jsonl`.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use serde_json::Value;
 
 use crate::base::clock;
+use crate::formats::json;
 use crate::guard::excerpt::Excerpts;
 use crate::log::append::LogFile;
 use crate::log::record::{self, LogLine, Record, What};
@@ -112,17 +114,15 @@ pub(super) fn was_warned_of(
         |told: &Value| told["file_path"] == denial.path && told["rule"] == denial.code.as_str();
     let mut was_warned = false;
     if !finding.is_enforced {
-        recorder
-            .project
-            .logs()
-            .events()
-            .each(RECENT, &mut |record: Value| {
-                let is_call = record["decision"] == "warn"
-                    && record["session_id"] == call.caller.session
-                    && record["tool_use_id"] == call.caller.tool_use_id;
-                let mut also = record["also"].as_array().into_iter().flatten();
-                was_warned |= is_call && (is_it(&record) || also.any(is_it));
-            });
+        let (events, id) = (recorder.project.logs().events(), &call.caller.tool_use_id);
+        events.newest(RECENT, &json::quoted(id), &mut |record: Value| {
+            let is_call = record["decision"] == "warn"
+                && record["session_id"] == call.caller.session
+                && record["tool_use_id"] == **id;
+            let mut also = record["also"].as_array().into_iter().flatten();
+            was_warned |= is_call && (is_it(&record) || also.any(is_it));
+            ControlFlow::Continue(())
+        });
     }
     was_warned
 }

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::str;
 
@@ -116,6 +117,52 @@ pub fn tail(path: &Path, max: u64, take: &mut dyn FnMut(&str)) -> io::Result<u64
     Ok(len)
 }
 
+/// How much [`from_end`] reads at once.
+const PIECE: u64 = 32 * 1024;
+
+/// The same from the last line on, until `take` has seen enough: what is read then does not
+/// grow with the file. Gives its length, and whether all was handed on.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn from_end(
+    path: &Path,
+    max: u64,
+    take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+) -> io::Result<(u64, ControlFlow<()>)> {
+    let (mut file, len) = open(path)?;
+    let mut hand_on = |line: &[u8]| {
+        let text = str::from_utf8(line);
+        text.map_or(ControlFlow::Continue(()), |text| take(split_bom(text).1))
+    };
+    let first = len.saturating_sub(max).saturating_sub(1);
+    // What was read of the line whose beginning was not.
+    let (mut at, mut open_line) = (len, Vec::new());
+    while at > first {
+        let start = first.max(at.saturating_sub(PIECE));
+        let mut piece = vec![0; usize::try_from(at - start).unwrap_or_default()];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut piece)?;
+        if at == len && piece.last() == Some(&b'\n') {
+            piece.pop();
+        }
+        piece.append(&mut open_line);
+        while let Some(end) = memchr::memrchr(b'\n', &piece) {
+            if hand_on(&piece[end + 1..]).is_break() {
+                return Ok((len, ControlFlow::Break(())));
+            }
+            piece.truncate(end);
+        }
+        (at, open_line) = (start, piece);
+    }
+    let rest = if first == 0 && len <= max && len > 0 {
+        hand_on(&open_line)
+    } else {
+        ControlFlow::Continue(())
+    };
+    Ok((len, rest))
+}
+
 /// A state file that a rule reads is small; what is larger is no state file.
 pub(crate) const MAX_TEXT: u64 = 16 * 1024 * 1024;
 
@@ -161,6 +208,13 @@ mod tests {
             let len = tail(&file, max, &mut |line| lines.push(line.to_owned())).unwrap();
             assert_eq!(lines, expected, "the last {max} of {text:?}");
             assert_eq!(len, text.len() as u64);
+            let mut from_last = Vec::new();
+            let all = from_end(&file, max, &mut |line| {
+                from_last.insert(0, line.to_owned());
+                ControlFlow::Continue(())
+            });
+            assert_eq!(all.unwrap(), (len, ControlFlow::Continue(())));
+            assert_eq!(from_last, expected, "the last {max} of {text:?}");
         };
         check(b"", 9, &[]);
         check(b"a\n\nb", 9, &["a", "", "b"]);
@@ -173,6 +227,20 @@ mod tests {
         check("éé\ntwo".as_bytes(), 6, &["two"]);
         check(b"one\n\xff\ntwo\n", u64::MAX, &["one", "two"]);
         assert!(tail(&dir, 9, &mut |_| ()).is_err());
+        let lines: Vec<String> = (0..20_000).map(|n| format!("line {n}")).collect();
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
+        let mut last = Vec::new();
+        let (_, rest) = from_end(&file, u64::MAX, &mut |line| {
+            last.push(line.to_owned());
+            if last.len() < lines.len() - 1 {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })
+        .unwrap();
+        last.reverse();
+        assert!(rest.is_break() && last == lines[1..]);
         fs::remove_dir_all(&dir).unwrap();
     }
 }

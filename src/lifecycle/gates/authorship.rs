@@ -1,9 +1,11 @@
 //! Whose work the files around a gate are: by the change log, by what was there when an agent
 //! started, and by the times of files where nothing better is known.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
@@ -12,6 +14,7 @@ use crate::base::disk::bounded_read::{read_bytes, read_text};
 use crate::base::disk::list;
 use crate::base::{clock, path};
 use crate::contract::denial::DenyCode;
+use crate::formats::json;
 use crate::lifecycle::counted_runs::{Run, Runs};
 use crate::log::kept::RECENT;
 use crate::project::roots::Project;
@@ -88,11 +91,11 @@ fn is_of_before(project: &Project, file: &Path, since: &str) -> bool {
         .ok()
         .flatten()
         .map(|bytes| BlobId::of(&bytes));
-    let path = path::from_os(file);
     let mut is_known = false;
-    each_change(project, &mut |change| {
-        let is_before = change.path == path && *change.ts < *since;
-        is_known |= is_before && now.is_some() && [change.before, change.after].contains(&now);
+    each_change_of(project, &path::from_os(file), &mut |change| {
+        is_known =
+            *change.ts < *since && now.is_some() && [change.before, change.after].contains(&now);
+        until(is_known)
     });
     is_known
 }
@@ -100,30 +103,66 @@ fn is_of_before(project: &Project, file: &Path, since: &str) -> bool {
 /// Who is certain to have changed a file last, since then.
 fn last_writer(project: &Project, path: &str, since: &str) -> Option<String> {
     let mut last = None;
-    each_change(project, &mut |change| {
-        if change.path == path && *change.ts >= *since {
-            last = if change.certain { change.actor } else { None };
+    each_change_of(project, path, &mut |change| {
+        let is_since = *change.ts >= *since;
+        if is_since && change.certain {
+            last = change.actor;
         }
+        until(is_since)
     });
     last
 }
 
-fn each_change(project: &Project, take: &mut dyn FnMut(ChangeRecord)) {
-    changes::log(&mediate::dir(project)).each(RECENT, take);
+/// The last changes with this in their records, as JSON has it, the newest first.
+fn each_change(
+    project: &Project,
+    text: &str,
+    take: &mut dyn FnMut(ChangeRecord) -> ControlFlow<()>,
+) {
+    changes::log(&mediate::dir(project)).newest(RECENT, text, take);
+}
+
+/// The last changes of a file, the newest first.
+fn each_change_of(
+    project: &Project,
+    path: &str,
+    take: &mut dyn FnMut(ChangeRecord) -> ControlFlow<()>,
+) {
+    each_change(project, &json::quoted(path), &mut |change| {
+        if change.path == path {
+            take(change)
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+}
+
+fn until(is_enough: bool) -> ControlFlow<()> {
+    if is_enough {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
 }
 
 /// The files that a run of an agent wrote: by its calls as far as their texts say, and by the
 /// change log.
 pub fn written_by(project: &Project, run: &Run) -> Vec<String> {
-    let mut paths = run.wrote.clone();
     let since = run.started.as_deref().unwrap_or_default();
-    each_change(project, &mut |change| {
+    let mut changed = Vec::new();
+    each_change(project, &json::quoted(&run.agent), &mut |change| {
         let is_its = run.is_agent(change.agent_id.as_deref().unwrap_or_default());
-        if is_its && change.after.is_some() && *change.ts >= *since && !paths.contains(&change.path)
-        {
-            paths.push(change.path);
+        if is_its && change.after.is_some() && *change.ts >= *since {
+            changed.push(change.path);
         }
+        ControlFlow::Continue(())
     });
+    let mut paths = run.wrote.clone();
+    for path in changed.into_iter().rev() {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
     paths
 }
 
@@ -131,10 +170,9 @@ pub fn written_by(project: &Project, run: &Run) -> Vec<String> {
 pub fn is_made_by_call(project: &Project, file: &Path) -> bool {
     let path = path::from_os(file);
     let mut is_by_call = false;
-    each_change(project, &mut |change| {
-        if change.path == path {
-            is_by_call = change.certain && change.actor.is_some_and(|actor| actor != "statewarden");
-        }
+    each_change_of(project, &path, &mut |change| {
+        is_by_call = change.certain && change.actor.is_some_and(|actor| actor != "statewarden");
+        ControlFlow::Break(())
     });
     is_by_call
 }
@@ -148,14 +186,15 @@ pub fn was_set_in(project: &Project, file: &str, phase: &str) -> bool {
         workflow_yaml::read(&String::from_utf8_lossy(&text))
     };
     let mut is_set = false;
-    each_change(project, &mut |change| {
-        if change.path == file && change.tool.as_deref() != Some("gate") {
-            let (before, after) = (read(change.before), read(change.after));
-            let said = |fields: &Fields| ["status", "verdict"].map(|key| fields.get(key).cloned());
-            let phase = Some(phase);
-            is_set = after.text("phase") == phase
-                && (said(&before) != said(&after) || is_set && before.text("phase") == phase);
+    each_change_of(project, file, &mut |change| {
+        if change.tool.as_deref() == Some("gate") {
+            return ControlFlow::Continue(());
         }
+        let (before, after) = (read(change.before), read(change.after));
+        let said = |fields: &Fields| ["status", "verdict"].map(|key| fields.get(key).cloned());
+        let is_in_phase = |fields: &Fields| fields.text("phase") == Some(phase);
+        is_set = is_in_phase(&after) && said(&before) != said(&after);
+        until(is_set || !is_in_phase(&after) || !is_in_phase(&before))
     });
     is_set
 }
@@ -171,27 +210,32 @@ pub enum Mover {
     Nobody,
 }
 
-/// Who moved the gates of a run last, by their names; those that were not seen to move are left
-/// out.
+/// Who moved the gates of a run last that have passed, by their names; those that were not seen
+/// to move are left out.
 pub fn movers(project: &Project, run: &Workflow) -> HashMap<String, Mover> {
     let path = project.main.path(&run.file);
     let recorder = mediate::dir(project);
     let contents = Contents::of(&recorder);
-    let statuses = |blob: Option<BlobId>| {
-        let text = blob.and_then(|blob| contents.get(blob))?;
-        statuses(&run.system, &String::from_utf8_lossy(&text))
+    // What a change left is what the one after it found.
+    let mut read: BTreeMap<Option<BlobId>, Rc<Statuses>> = BTreeMap::new();
+    let mut statuses_of = |blob: Option<BlobId>| {
+        let statuses = read.entry(blob).or_insert_with(|| {
+            let text = blob.and_then(|blob| contents.get(blob)).unwrap_or_default();
+            let statuses = statuses(&run.system, &String::from_utf8_lossy(&text));
+            statuses.unwrap_or_default().into()
+        });
+        statuses.clone()
     };
     let mut movers = HashMap::new();
-    each_change(project, &mut |change| {
-        if change.path != path {
-            return;
-        }
-        let before = statuses(change.before).unwrap_or_default();
-        for (gate, status) in statuses(change.after).unwrap_or_default() {
-            if before.get(&gate) != Some(&status) {
-                movers.insert(gate, mover(&change));
+    each_change_of(project, &path, &mut |change| {
+        let before = statuses_of(change.before);
+        for (gate, status) in &*statuses_of(change.after) {
+            if before.get(gate) != Some(status) && !movers.contains_key(gate) {
+                movers.insert(gate.clone(), mover(&change));
             }
         }
+        let mut passed = run.gates.iter().filter(|gate| gate.status.has_passed());
+        until(passed.all(|gate| movers.contains_key(&gate.name)))
     });
     movers
 }
@@ -206,13 +250,16 @@ fn mover(change: &ChangeRecord) -> Mover {
     }
 }
 
+/// The gates of a file, by their names.
+type Statuses = HashMap<String, GateStatus>;
+
 /// Whether the change log can tell who moved a system's gates.
 pub fn keeps_gates_in_one_file(system: &str) -> bool {
     [agent_flow::ID, session::ID, devt::ID].contains(&system)
 }
 
 /// The gates of a state file of a system that keeps them in one.
-fn statuses(system: &str, text: &str) -> Option<HashMap<String, GateStatus>> {
+fn statuses(system: &str, text: &str) -> Option<Statuses> {
     let run = match system {
         agent_flow::ID => agent_flow::state::read_workflow(text, "").ok()?,
         session::ID => session::state::read_workflow(text, "").ok()?,
@@ -232,12 +279,15 @@ pub fn outdated(project: &Project, tasks: &Path) -> Vec<Doubt> {
     let groups = tasks::parse(&text).groups;
     let mut changed: HashMap<String, Vec<ChangeRecord>> = HashMap::new();
     let prefix = path::from_os(dir);
-    each_change(project, &mut |change| {
+    let any_below = json::quoted(&prefix);
+    each_change(project, any_below.trim_end_matches('"'), &mut |change| {
         let is_here = path::relative(&change.path, &prefix).is_some();
         if is_here && change.before != change.after && change.decision != Outcome::Undone {
             changed.entry(change.path.clone()).or_default().push(change);
         }
+        ControlFlow::Continue(())
     });
+    changed.values_mut().for_each(|changes| changes.reverse());
     let contents = Contents::of(&mediate::dir(project));
     let boxes_in = |blob: Option<BlobId>, number: u32| {
         let text = contents.get(blob?)?;

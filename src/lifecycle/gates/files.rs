@@ -1,5 +1,6 @@
 //! Where the files of a state are, and the runs in them.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use super::scope::GateScope;
@@ -77,6 +78,25 @@ impl OwnTree {
     pub(super) fn gate_dir(&self, governed: &EnabledSystem<'_>, gate_dir: &str) -> PathBuf {
         nearest_in(&self.root, &self.below, governed)
             .unwrap_or_else(|| self.root.path(gate_dir).into())
+    }
+}
+
+/// The sites of a system that has one state for all of them.
+pub(super) struct RootSites<'c> {
+    /// The roots in which they may lie; the first one with any counts.
+    pub(super) roots: Vec<Root>,
+    pub(super) globs: &'c [String],
+    pub(super) found: OnceCell<Vec<String>>,
+}
+
+impl RootSites<'_> {
+    pub(super) fn names(&self, governed: &EnabledSystem<'_>) -> Vec<String> {
+        let found = self.found.get_or_init(|| {
+            let roots = self.roots.iter();
+            let mut found = roots.map(|root| sites::from_globs(root, self.globs, governed));
+            found.find(|found| !found.is_empty()).unwrap_or_default()
+        });
+        found.clone()
     }
 }
 

@@ -9,7 +9,8 @@ use std::{fs, io};
 use chrono::{DateTime, Utc};
 
 use super::authorship::{self, print};
-use super::files::{OwnTree, below_root, nearest_from};
+use super::basis::{Basis, ReadText};
+use super::files::{OwnTree, RootSites, below_root, nearest_from};
 use super::{artifact_of, display_path, write_through};
 use crate::base::actor::AgentName;
 use crate::base::{clock, path};
@@ -45,14 +46,7 @@ pub struct GateScope<'c> {
     sites: Option<RootSites<'c>>,
     /// The files that are there and could not be read, with the reason.
     pub(super) faults: RefCell<BTreeMap<String, String>>,
-}
-
-/// The sites of a system that has one state for all of them.
-struct RootSites<'c> {
-    /// The roots in which they may lie; the first one with any counts.
-    roots: Vec<Root>,
-    globs: &'c [String],
-    found: OnceCell<Vec<String>>,
+    basis: Basis,
 }
 
 /// Where below a directory the state is.
@@ -128,6 +122,7 @@ impl<'c> GateScope<'c> {
             evidence: None,
             sites: None,
             faults: RefCell::default(),
+            basis: Basis::default(),
         }
     }
 
@@ -305,6 +300,7 @@ impl<'c> GateScope<'c> {
     /// What an event leads to here; `None` where that is nothing.
     pub(super) fn effects(&self, event: AgentEvent<'_>, now: DateTime<Utc>) -> Option<Effects> {
         self.faults.take();
+        self.basis.clear();
         let role = event.agent().and_then(|agent| self.role_of(agent));
         let event = role.as_ref().map_or(event, |role| event.by(role));
         let mut effects = self.governed.system.at(event, self, now);
@@ -317,6 +313,12 @@ impl<'c> GateScope<'c> {
         self.leave_to_others(&mut effects);
         self.cast_doubt(&mut effects);
         (!effects.is_empty() && self.dir().is_some()).then_some(effects)
+    }
+
+    /// Whether the effects that were found last still follow.
+    pub(super) fn is_as_it_was_read(&self) -> bool {
+        self.basis
+            .still_holds(|name| self.text_of(name), || self.dirs_now())
     }
 
     /// What is owed here is not owed by an agent of another plugin.
@@ -403,7 +405,7 @@ impl<'c> GateScope<'c> {
     }
 
     /// The gate log, and the run as it names it.
-    fn logged(&self, run: &Workflow) -> Option<(GateLog<'c>, Workflow)> {
+    fn logged(&self, run: &Workflow) -> Option<(&GateLog<'c>, Workflow)> {
         let run = Workflow {
             file: self.display_path(&run.file),
             ..run.clone()
@@ -411,7 +413,14 @@ impl<'c> GateScope<'c> {
         Some((self.evidence?.log(), run))
     }
 
-    fn text_of(&self, name: &str) -> Result<Option<String>, String> {
+    fn dirs_now(&self) -> Vec<String> {
+        match (self.reach, self.artifact_dir()) {
+            (Reach::Children, Some(dir)) => InDir { dir }.dirs(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn text_of(&self, name: &str) -> ReadText {
         if self.governed.system.is_artifact(name)
             && let Some(dir) = self.own_dir()
             && let Some(text) = (InDir { dir }).read(name)?
@@ -424,7 +433,9 @@ impl<'c> GateScope<'c> {
 
 impl Files for GateScope<'_> {
     fn read(&self, name: &str) -> Result<Option<String>, String> {
-        self.text_of(name).inspect_err(|why| {
+        let text = self.text_of(name);
+        self.basis.note_text(name, &text);
+        text.inspect_err(|why| {
             let mut faults = self.faults.borrow_mut();
             faults.insert(name.to_owned(), why.clone());
         })
@@ -444,15 +455,8 @@ impl Files for GateScope<'_> {
     }
 
     fn sites(&self) -> Vec<String> {
-        let Some(sites) = &self.sites else {
-            return Vec::new();
-        };
-        let find = || {
-            let roots = sites.roots.iter();
-            let mut found = roots.map(|root| sites::from_globs(root, sites.globs, self.governed));
-            found.find(|found| !found.is_empty()).unwrap_or_default()
-        };
-        sites.found.get_or_init(find).clone()
+        let sites = self.sites.as_ref();
+        sites.map_or_else(Vec::new, |sites| sites.names(self.governed))
     }
 
     fn speaks_of_phase(&self, run: &Workflow) -> bool {
@@ -526,9 +530,8 @@ impl Files for GateScope<'_> {
     }
 
     fn dirs(&self) -> Vec<String> {
-        match (self.reach, self.artifact_dir()) {
-            (Reach::Children, Some(dir)) => InDir { dir }.dirs(),
-            _ => Vec::new(),
-        }
+        let dirs = self.dirs_now();
+        self.basis.note_dirs(&dirs);
+        dirs
     }
 }
