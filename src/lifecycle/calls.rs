@@ -360,9 +360,6 @@ pub(crate) fn agent_passed(context: &Context<'_>, event: &Event<'_>) {
 /// A session begins or ends.
 pub(crate) fn session_passed(context: &Context<'_>, event: &Event<'_>) {
     let recorder = Recorder::of(context);
-    if event.kind() == Kind::SessionStart {
-        recorder.set_up();
-    }
     close(context, event, false);
     recorder.tidy();
     if event.kind() == Kind::SessionEnd {

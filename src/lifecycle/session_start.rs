@@ -16,6 +16,7 @@ use crate::project::context::Context;
 use crate::project::plugins::{self, EnabledPlugins};
 use crate::project::roots::read_client_text;
 use crate::project::state::ClaudeDir;
+use crate::recorder::mediate::Recorder;
 use crate::systems::devt;
 use crate::systems::workflow::{UnreadableState, Workflow};
 
@@ -29,6 +30,8 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
         context.warn_about(plugins::FILE, kept);
     }
     if is_concerned {
+        // Whoever finds a heartbeat and no memory knows that it is gone.
+        Recorder::of(context).set_up();
         heartbeat(context, event, plugins.devt.as_ref());
         calls::session_passed(context, event);
         note_wiring(context);

@@ -60,10 +60,19 @@ impl Project {
         if !memory.is_dir() {
             memory.parent().map_or(Ok(()), make_dir)?;
             make_private_dir(memory)?;
-            // No call has run code yet that could have written it.
-            let _ = move_to_free(&self.own_folder().join(RUNS), &memory.join(RUNS));
+            self.take_over_runs(memory);
         }
         Ok(memory)
+    }
+
+    /// Takes the runs of agents over that were noted before there was a memory: no call had run code
+    /// that could have written them. Where a session has left a sign of life the memory was there,
+    /// and is gone.
+    fn take_over_runs(&self, memory: &Path) {
+        if !self.logs().events().path().exists() {
+            // At worst the starts of agents count as unseen.
+            let _ = move_to_free(&self.own_folder().join(RUNS), &memory.join(RUNS));
+        }
     }
 
     /// Where the runs of agents are kept: in the memory once there is one, since calls run code
@@ -173,6 +182,24 @@ mod tests {
     fn write(path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn runs_beside_the_logs_are_taken_over_by_the_first_memory_alone() {
+        let base = std::env::temp_dir().join(format!("statewarden-runs-{}", std::process::id()));
+        for (root, has_logs) in [("first", false), ("again", true)] {
+            let own = base.join(root).join(".claude/statewarden");
+            write(&own.join(RUNS), "{}");
+            if has_logs {
+                write(&own.join("events.jsonl"), "{}\n");
+            }
+            let project = project(&base, root);
+            assert_eq!(project.runs_folder(), own);
+            project.make_memory().unwrap();
+            assert_eq!(project.runs_folder(), project.memory());
+            assert_eq!(project.memory().join(RUNS).exists(), !has_logs, "{root}");
+        }
+        fs::remove_dir_all(&base).unwrap();
     }
 
     #[test]
