@@ -1,6 +1,6 @@
 //! Sick installations, and what `doctor` says of each.
 
-use crate::support::{Sandbox, in_parallel};
+use crate::support::{Sandbox, assert_has, in_parallel};
 
 /// A sickness, what brings it about, and how the lines of `doctor` begin that are no `ok`.
 struct Sickness(&'static str, &'static str, &'static [&'static str]);
@@ -232,4 +232,41 @@ fn every_sickness_is_named() {
         .flatten()
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A relative path is of the project, wherever `doctor` runs.
+#[test]
+#[cfg(unix)]
+fn a_program_below_is_not_taken_for_one_of_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.run("install --scope project").ends(0);
+    let settings = sandbox.read(".claude/settings.json");
+    let program = env!("CARGO_BIN_EXE_statewarden");
+    assert!(settings.contains(program), "{settings}");
+    let relative = settings.replace(program, "x/statewarden");
+    sandbox.write(".claude/settings.json", &relative);
+    sandbox.script(&format!(
+        "git init -q; mkdir -p sub/x; printf '#!/bin/sh\ntouch ran\n' > sub/x/statewarden; \
+         chmod +x sub/x/statewarden; cd sub; {program} doctor > out || true"
+    ));
+    assert!(!sandbox.exists("sub/ran"));
+    assert_has(&sandbox.read("sub/out"), "is not there");
+}
+
+/// A trial hides no program that does nothing.
+#[test]
+#[cfg(unix)]
+fn a_program_that_does_nothing_is_seen_in_a_trial_too() {
+    let sandbox = Sandbox::new();
+    sandbox.run("install --scope project --mode warn").ends(0);
+    let program = env!("CARGO_BIN_EXE_statewarden");
+    let settings = sandbox.read(".claude/settings.json");
+    let idle = sandbox.path("idle/statewarden");
+    sandbox.script(
+        "mkdir idle; printf '#!/bin/sh\nexit 0\n' > idle/statewarden; chmod +x idle/statewarden",
+    );
+    let settings = settings.replace(program, &idle);
+    sandbox.write(".claude/settings.json", &settings);
+    let ran = sandbox.run("doctor --run");
+    assert_has(&ran.stdout(), "did not deny");
 }

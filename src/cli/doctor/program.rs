@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::process::{self, Answer};
 use super::wiring::Wired;
 use super::{Facts, Found, MayRun, Subject};
+use crate::base::disk::resolve::is_missing;
+use crate::base::env;
 use crate::cli::install::Scope;
-use crate::contract::denial::Mode;
 use crate::store::{could_not, replace};
-use crate::systems::devt;
 
 /// A program that is wired, tried.
 pub(super) struct Trial {
@@ -36,8 +36,6 @@ enum Outcome {
 /// What became of two writes, one of which must be denied.
 enum LiveTest {
     Guards,
-    /// As the settings say.
-    IsOff,
     Untried {
         temp: PathBuf,
         why: io::Error,
@@ -52,8 +50,9 @@ impl Trial {
     pub(super) fn of(wired: &Wired, subject: &Subject<'_>) -> Self {
         let project = subject.place.project.to_string_lossy();
         let path = wired.command.replace("${CLAUDE_PROJECT_DIR}", &project);
-        let outcome = if may_run(&path, wired.scope, subject) {
-            Outcome::of(&path, subject)
+        let program = program_of(&path, subject);
+        let outcome = if may_run(&program, wired.scope, subject) {
+            Outcome::of(&program, subject)
         } else {
             Outcome::NotRun
         };
@@ -80,11 +79,11 @@ impl Trial {
 }
 
 impl Outcome {
-    fn of(path: &str, subject: &Subject<'_>) -> Self {
-        match process::run(Command::new(path).arg("--version"), "") {
+    fn of(program: &Path, subject: &Subject<'_>) -> Self {
+        match process::run(Command::new(program).arg("--version"), "") {
             Ok(answer) => Self::Ran {
                 version: answer.stdout.trim().to_owned(),
-                live: LiveTest::of(path, subject),
+                live: LiveTest::of(program, subject),
             },
             Err(error) => Self::Failed(error),
         }
@@ -93,10 +92,10 @@ impl Outcome {
 
 impl LiveTest {
     /// Sends one event that must be denied and one that must not through a wired command.
-    fn of(path: &str, subject: &Subject<'_>) -> Self {
+    fn of(program: &Path, subject: &Subject<'_>) -> Self {
         let tried = Sandbox::make(&subject.temp).and_then(|sandbox| {
-            let denied = sandbox.write(path, "notes.md")?;
-            Ok((denied, sandbox.write(path, "scratchpad.md")?))
+            let denied = sandbox.write(program, "notes.md")?;
+            Ok((denied, sandbox.write(program, "scratchpad.md")?))
         });
         let (denied, allowed) = match tried {
             Ok(answers) => answers,
@@ -106,24 +105,33 @@ impl LiveTest {
             }
         };
         let is_silent = allowed.stdout.is_empty() && allowed.code == Some(0);
-        let is_enforced = subject.settings.settings.mode_of(devt::ID) == Mode::Enforce;
         match (is_denial(&denied), is_silent) {
             (true, true) => Self::Guards,
             (true, false) => Self::Blocks(describe(&allowed)),
-            (false, _) if !is_enforced => Self::IsOff,
             (false, _) if denied.code == Some(2) => Self::Complains(describe(&denied)),
             (false, _) => Self::LetsAllPass(describe(&denied)),
         }
     }
 }
 
-/// What is not there can be asked for.
-fn may_run(path: &str, scope: Scope, subject: &Subject<'_>) -> bool {
-    let Ok(wired) = fs::canonicalize(subject.place.project.join(path)) else {
+/// The file that a command runs: a path is the project's, a name is looked for as a shell does.
+fn program_of(command: &str, subject: &Subject<'_>) -> PathBuf {
+    if command.contains(std::path::is_separator) {
+        return subject.place.project.join(command);
+    }
+    let found = env::on_path(command.as_ref()).into_iter().next();
+    found.unwrap_or_else(|| command.into())
+}
+
+/// Whether it is this program, or a person's own choice; or is not there, which is found by trying.
+fn may_run(program: &Path, scope: Scope, subject: &Subject<'_>) -> bool {
+    if scope == Scope::User || subject.may_run == MayRun::All {
         return true;
-    };
-    let is_this = fs::canonicalize(&subject.place.program).is_ok_and(|program| program == wired);
-    is_this || scope == Scope::User || subject.may_run == MayRun::All
+    }
+    match fs::canonicalize(program) {
+        Ok(found) => fs::canonicalize(&subject.place.program).is_ok_and(|this| this == found),
+        Err(error) => is_missing(&error),
+    }
 }
 
 pub(super) fn this(facts: &Facts<'_>) -> Option<Found> {
@@ -192,14 +200,14 @@ pub(super) fn of_another_version(Trial { path, outcome, .. }: &Trial) -> Option<
 
 pub(super) fn guards(trial: &Trial) -> Option<Found> {
     let path = &trial.path;
-    let what = match trial.live()? {
+    match trial.live()? {
         LiveTest::Guards => {
-            format!("`{path}` denies `.devt/state/notes.md` and lets `scratchpad.md` pass")
+            let what =
+                format!("`{path}` denies `.devt/state/notes.md` and lets `scratchpad.md` pass");
+            Some(what.into())
         }
-        LiveTest::IsOff => format!("`{path}` denies nothing: the settings say so"),
-        _ => return None,
-    };
-    Some(what.into())
+        _ => None,
+    }
 }
 
 pub(super) fn untried(trial: &Trial) -> Option<Found> {
@@ -275,12 +283,19 @@ impl Sandbox {
         replace::make_new_dir(&dir).map_err(could_not("make", &dir))?;
         let sandbox = Self(dir);
         replace::make_dir(&sandbox.0.join(".devt/state"))?;
+        replace::make_dir(&sandbox.0.join(".claude"))?;
+        // Whatever holds for all projects of this machine, the program has to deny here.
+        let settings = sandbox.0.join(".claude/statewarden.yaml");
+        replace::replace(
+            &settings,
+            b"systems: {devt: {enabled: true, mode: enforce}}\n",
+        )?;
         Ok(sandbox)
     }
 
     /// Asks about a write to the state directory. The person's own settings and memories
     /// stay out of it; the home stays, where the plugin's script finds the program.
-    fn write(&self, path: &str, name: &str) -> io::Result<Answer> {
+    fn write(&self, program: &Path, name: &str) -> io::Result<Answer> {
         let file = self.0.join(".devt/state").join(name);
         let event = json!({
             "session_id": "statewarden-doctor",
@@ -292,7 +307,7 @@ impl Sandbox {
             "tool_input": { "file_path": file, "content": "Tried by `statewarden doctor`.\n" },
             "tool_use_id": "toolu_doctor",
         });
-        let mut command = Command::new(path);
+        let mut command = Command::new(program);
         command
             .arg("hook")
             .current_dir(&self.0)

@@ -212,7 +212,10 @@ pub(super) fn of_another_version(wired: &WiredPlugin) -> Option<Found> {
 fn nothing_is_wired(facts: &Facts<'_>) -> Option<Found> {
     const WHAT: &str =
         "no settings file of this project runs statewarden, and no plugin that it enables";
-    let is_known = facts.files.iter().all(|file| file.text.is_ok());
+    let is_known = facts
+        .files
+        .iter()
+        .all(|file| file.path.is_ok() && file.text.is_ok());
     (facts.commands.is_empty() && is_known).then(|| WHAT.to_owned().into())
 }
 
