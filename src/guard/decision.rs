@@ -330,13 +330,22 @@ fn ad_hoc(claim: &Claim<'_>, call: &Call<'_>, right: &str) -> Result<Asks, Objec
     if last.is_some_and(|last| matches!(last.act, Act::Remove | Act::RemoveTree | Act::MoveAway)) {
         return Ok(Asks::Nothing);
     }
-    let (id, entry) = (claim.governed.id(), claim.entry.as_str());
-    let mut why = format!("the contract of {id} knows no name `{entry}`");
+    let entry = claim.entry.as_str();
+    let mut why = format!("{} knows no name `{entry}`", contract_of(claim));
     if !right.is_empty() {
         why += &format!(": {right}");
     }
     let objection = Objection::new(DenyCode::AdHocName, why);
     Err(with_way_on(claim, call, entry, objection))
+}
+
+/// The contract that rules, with the file of one that users declare.
+fn contract_of(claim: &Claim<'_>) -> String {
+    let id = claim.governed.id();
+    match claim.governed.system.declared_by() {
+        Some(by) => format!("`{id}` ({by})"),
+        None => format!("the contract of {id}"),
+    }
 }
 
 /// `purpose` is what the contract says of the entry; it may name the way to have it written.
@@ -352,10 +361,13 @@ pub(crate) fn program_owned(id: &str, entry: &str, purpose: &str) -> Objection {
 fn undeclared_directory(claim: &Claim<'_>, call: &Call<'_>, entry: &str) -> Objection {
     let id = claim.governed.id();
     let name = entry.rsplit('/').next().unwrap_or(entry);
-    let why = format!(
-        "neither the contract of {id} nor the settings (`systems.{id}.subdirectories`) know a directory `{}`",
-        entry.rsplit_once('/').map_or(entry, |(dir, _)| dir)
-    );
+    let dir = entry.rsplit_once('/').map_or(entry, |(dir, _)| dir);
+    let why = match claim.governed.system.declared_by() {
+        Some(_) => format!("{} knows no directory `{dir}`", contract_of(claim)),
+        None => format!(
+            "neither the contract of {id} nor the settings (`systems.{id}.subdirectories`) know a directory `{dir}`"
+        ),
+    };
     let objection = Objection::new(DenyCode::UndeclaredDirectory, why);
     match claim.target.act {
         Act::MakeDir => objection,
@@ -439,9 +451,11 @@ pub(crate) fn wrong_writer(
         }
         (false, _) => REPORT.to_owned(),
     };
+    let declared_by = claim.governed.system.declared_by();
+    let by = declared_by.map_or(String::new(), |by| format!(" ({by})"));
     Objection::new(
         DenyCode::WrongWriter,
-        format!("`{entry}` is written by {who}, not by {actor}; {hint}"),
+        format!("`{entry}` is written by {who}, not by {actor}{by}; {hint}"),
     )
 }
 

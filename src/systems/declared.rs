@@ -94,6 +94,10 @@ impl System for DeclaredSystem<'_> {
         &self.info
     }
 
+    fn declared_by(&self) -> Option<&str> {
+        Some(&self.declared.by.sentence)
+    }
+
     fn contract(&self) -> &Contract<'_> {
         self.contract.get_or_init(|| contract(self.declared))
     }

@@ -152,6 +152,11 @@ pub trait System: Sync {
         Writer::Anyone
     }
 
+    /// Of a declared system the file that declares it, in words.
+    fn declared_by(&self) -> Option<&str> {
+        None
+    }
+
     /// The name that its agents most likely want by one that is free for everyone else.
     fn near_miss(&self, _entry: &str) -> Option<String> {
         None
