@@ -12,7 +12,7 @@ use crate::lifecycle::gates::SiteRuns;
 use crate::log::read::{self, Reach};
 use crate::project::sites;
 use crate::systems::own;
-use crate::systems::workflow::{GateStatus, Workflow};
+use crate::systems::workflow::{GateStatus, NextStep, Workflow};
 
 #[derive(Debug, Serialize)]
 struct StatusReport {
@@ -160,7 +160,7 @@ pub(super) fn say_run(run: &Workflow, page: &mut Page<'_>) {
     };
     let title = page.paint.bold(&name);
     if !run.active {
-        let next = run.next.trim_start_matches("nothing: ");
+        let (NextStep::Step(next) | NextStep::Nothing(next)) = &run.next;
         return writeln!(page, "{title}  {}", page.paint.dim(next));
     }
     writeln!(page, "{title}");
@@ -194,5 +194,5 @@ pub(super) fn say_run(run: &Workflow, page: &mut Page<'_>) {
             page.paragraph(width + 4, why);
         }
     }
-    page.hanging(format_args!("  next: "), 8, &run.next);
+    page.hanging(format_args!("  next: "), 8, &run.next.to_string());
 }

@@ -181,7 +181,8 @@ impl<'p> GateLog<'p> {
             run.next = format!(
                 "nobody who may was seen to pass gate `{}`: its agent ends again, or the user decides",
                 gate.name
-            );
+            )
+            .into();
         }
         run.gates = gates;
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::string_enum::string_enum;
 
@@ -115,6 +115,47 @@ impl Gate {
     }
 }
 
+/// What comes next, as a short sentence for a person or a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NextStep {
+    Step(String),
+    /// Why there is none.
+    Nothing(String),
+}
+
+impl NextStep {
+    pub fn nothing(why: &str) -> Self {
+        Self::Nothing(why.to_owned())
+    }
+}
+
+impl Default for NextStep {
+    fn default() -> Self {
+        Self::Step(String::new())
+    }
+}
+
+impl<T: Into<String>> From<T> for NextStep {
+    fn from(step: T) -> Self {
+        Self::Step(step.into())
+    }
+}
+
+impl fmt::Display for NextStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Step(step) => f.write_str(step),
+            Self::Nothing(why) => write!(f, "nothing: {why}"),
+        }
+    }
+}
+
+impl Serialize for NextStep {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 /// The state of one run of one system, as `status` shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Workflow {
@@ -129,8 +170,7 @@ pub struct Workflow {
     pub iteration: Option<u64>,
     pub max_iterations: Option<u64>,
     pub gates: Vec<Gate>,
-    /// What comes next, as a short sentence for a person or a model.
-    pub next: String,
+    pub next: NextStep,
     pub updated_at: Option<String>,
     /// What the log holds of earlier runs in the same file says nothing of this one.
     #[serde(skip)]

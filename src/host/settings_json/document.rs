@@ -126,7 +126,8 @@ pub(super) fn parse(text: &str) -> Result<Node<'_>, WiringError> {
 
 fn syntax_error(text: &str, error: &serde_json::Error) -> WiringError {
     let message = error.to_string();
-    let reason = message.split(" at line ").next().unwrap_or(&message);
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let reason = message.strip_suffix(&place).unwrap_or(&message);
     let line = text
         .lines()
         .nth(error.line().saturating_sub(1))

@@ -6,7 +6,7 @@ use crate::base::actor::AgentName;
 use crate::base::string_enum::string_enum;
 use crate::formats::front_matter;
 use crate::formats::yaml::{self, Value};
-use crate::systems::workflow::{Gate, GateStatus, UnreadableState, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, NextStep, UnreadableState, Workflow};
 
 /// The key of the only parallel group, and of its gate and phase.
 pub const GROUP: &str = "review_verification";
@@ -250,23 +250,23 @@ impl FlowState {
     }
 
     /// What comes next, for a person.
-    pub fn next(&self) -> String {
+    pub fn next(&self) -> NextStep {
         if !self.active {
             let failed = |gate: &Phase| self.gate(*gate) == GateStatus::Failed;
             return match self.mode.gates().rfind(failed) {
-                None => "nothing: the run is closed".to_owned(),
-                Some(gate) => format!("nothing: the run is closed, and `{gate}` failed"),
+                None => NextStep::nothing("the run is closed"),
+                Some(gate) => NextStep::Nothing(format!("the run is closed, and `{gate}` failed")),
             };
         }
         if self.is_sent_back() {
-            return "Loid implements again (implementation)".to_owned();
+            return "Loid implements again (implementation)".into();
         }
         let open = self
             .mode
             .gates()
             .find(|gate| !self.gate(*gate).has_passed());
         let sentence = match open {
-            None => return "the main thread completes the run".to_owned(),
+            None => return "the main thread completes the run".into(),
             Some(Phase::Exploration) => "Riko explores",
             Some(Phase::Planning) => "Senku plans",
             Some(Phase::Implementation) => "Loid implements",
@@ -278,7 +278,7 @@ impl FlowState {
                 None => "Lawliet reviews and Alphonse verifies",
             },
         };
-        format!("{sentence} ({})", open.map_or(GROUP, |gate| gate.as_str()))
+        format!("{sentence} ({})", open.map_or(GROUP, |gate| gate.as_str())).into()
     }
 
     /// The run as `status` shows it.
@@ -370,10 +370,10 @@ fn deep_dive_workflow(value: &Value, file: &str) -> Workflow {
     let is_complete = phase.as_deref() == Some("complete");
     let open = gates.iter().find(|gate| !gate.status.has_passed());
     let next = match open {
-        _ if is_complete => "nothing: the context is ready for use".to_owned(),
-        Some(gate) if gate.name == "parallel_exploration" => "the explorers report".to_owned(),
-        Some(gate) => format!("the main thread does the {}", gate.name),
-        None => "the main thread marks the deep dive complete".to_owned(),
+        _ if is_complete => NextStep::nothing("the context is ready for use"),
+        Some(gate) if gate.name == "parallel_exploration" => "the explorers report".into(),
+        Some(gate) => format!("the main thread does the {}", gate.name).into(),
+        None => "the main thread marks the deep dive complete".into(),
     };
     Workflow {
         active: !is_complete,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{check, event};
 use crate::formats::json::Document;
 use crate::formats::yaml;
-use crate::systems::workflow::{Gate, GateStatus, UnreadableState, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, NextStep, UnreadableState, Workflow};
 
 /// The phases in the order of a run, with the virtual end `failed`.
 pub const PHASES: [&str; 9] = [
@@ -180,11 +180,11 @@ pub fn read_workflow(
     // After its approval a run stays in `completing` for good.
     let approved = approved(files);
     let next = if failed {
-        format!("resume the session; it goes on with phase `{resume}`")
+        format!("resume the session; it goes on with phase `{resume}`").into()
     } else if approved {
-        "nothing: the run was approved".to_owned()
+        NextStep::nothing("the run was approved")
     } else {
-        format!("AgentMux is in phase `{resume}`; its orchestrator moves on")
+        format!("AgentMux is in phase `{resume}`; its orchestrator moves on").into()
     };
     Ok(Workflow {
         active: !failed && !approved,

@@ -10,7 +10,7 @@ use crate::settings::gates::{GateRule, MAIN, Need};
 use crate::settings::model::Declared;
 use crate::systems::gate_record::{GateRecord, Outcome};
 use crate::systems::system::{AgentEvent, ClosedGate, Effects, Files, of_no_gate};
-use crate::systems::workflow::{Gate, GateStatus, UnreadableState, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, NextStep, UnreadableState, Workflow};
 
 /// Where the states of declared systems are, below the root.
 pub const DIR: &str = ".claude/statewarden/gates";
@@ -234,11 +234,11 @@ impl<'s> Gates<'s> {
         }
     }
 
-    fn next(&self, run: &DirectoryRun, current: Option<&Gate>) -> String {
+    fn next(&self, run: &DirectoryRun, current: Option<&Gate>) -> NextStep {
         let rule = current.and_then(|gate| self.rules().iter().find(|rule| rule.name == gate.name));
         match rule {
-            None => "nothing: every gate has passed".to_owned(),
-            Some(_) if !run.is_active() => "nothing: no gate has begun".to_owned(),
+            None => NextStep::nothing("every gate has passed"),
+            Some(_) if !run.is_active() => NextStep::nothing("no gate has begun"),
             Some(rule) => {
                 let names: Vec<_> = rule.agents.iter().map(AgentName::as_str).collect();
                 let agents = names.join("` or `");
@@ -247,7 +247,7 @@ impl<'s> Gates<'s> {
                     (agents, true) => format!("agent `{agents}` or the main thread"),
                     (agents, false) => format!("agent `{agents}`"),
                 };
-                format!("{who} for gate `{}`", rule.name)
+                format!("{who} for gate `{}`", rule.name).into()
             }
         }
     }

@@ -168,7 +168,7 @@ pub fn read_workflow(text: &str, file: &str) -> Workflow {
         gates: gates.collect(),
         phase,
         iteration: fields.number("iteration"),
-        next,
+        next: next.into(),
         updated_at: field("last_session").or_else(|| field("created_at")),
         started_at: field("created_at"),
         ..Workflow::new(super::ID, file)
@@ -183,7 +183,7 @@ pub fn has_just_begun(run: &mut Workflow) {
     if let Some(phase) = &run.phase
         && run.active
     {
-        run.next = goes_on(phase);
+        run.next = goes_on(phase).into();
     }
 }
 
@@ -281,7 +281,12 @@ mod tests {
         let text = "active: true\nphase: review\nstatus: DONE\nverdict: NEEDS_WORK\n";
         let status = |text: &str| read_workflow(text, "").gates[0].status;
         assert_eq!(status(text), GateStatus::Failed);
-        assert!(read_workflow(text, "").next.contains("NEEDS_WORK; it has"));
+        assert!(
+            read_workflow(text, "")
+                .next
+                .to_string()
+                .contains("NEEDS_WORK; it has")
+        );
         assert_eq!(
             status(&text.replace("NEEDS_WORK", "APPROVED")),
             GateStatus::Passed

@@ -195,12 +195,12 @@ pub fn workflow(change: &ChangeState, site: &str) -> Workflow {
         iteration: open.and_then(|group| group.round).map(u64::from),
         gates: gates.collect(),
         next: match (open, ungrouped) {
-            (Some(group), _) => group.next.clone(),
+            (Some(group), _) => group.next.as_str().into(),
             (None, Some(_)) if groups.is_empty() => {
-                "give `tasks.md` its groups: headings `## N. Name` with boxes below".to_owned()
+                "give `tasks.md` its groups: headings `## N. Name` with boxes below".into()
             }
-            (None, Some(why)) => format!("every group is done, the change is not: {why}"),
-            (None, None) => "every group is done; archive the change".to_owned(),
+            (None, Some(why)) => format!("every group is done, the change is not: {why}").into(),
+            (None, None) => "every group is done; archive the change".into(),
         },
         ..Workflow::new(super::ID, &path::below(site, super::TASKS))
     }

@@ -161,7 +161,7 @@ pub(super) mod tests {
             (workflow.active, workflow.phase.as_deref()),
             (true, Some("research"))
         );
-        assert_eq!(workflow.next, "start phase `research`");
+        assert_eq!(workflow.next.to_string(), "start phase `research`");
     }
 
     #[test]

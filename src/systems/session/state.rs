@@ -11,7 +11,7 @@ use crate::base::actor::AgentName;
 use crate::base::clock;
 use crate::base::string_enum::string_enum;
 use crate::formats::json::Document;
-use crate::systems::workflow::{Gate, GateStatus, UnreadableState, Workflow};
+use crate::systems::workflow::{Gate, GateStatus, NextStep, UnreadableState, Workflow};
 
 string_enum! {
     /// The phases, in the order in which they must be completed.
@@ -201,17 +201,17 @@ pub fn read_workflow(text: &str, file: &str) -> Result<Workflow, UnreadableState
     })
 }
 
-fn next_step(state: &State) -> String {
+fn next_step(state: &State) -> NextStep {
     let Some(open) = state.unfinished() else {
-        return "nothing: every phase is completed".to_owned();
+        return NextStep::nothing("every phase is completed");
     };
     let name = open.phase.as_str();
     match (open.status, open.phase.report()) {
         (Status::InProgress, Some(report)) => {
-            format!("finish phase `{name}`: write `{report}`, which completes it")
+            format!("finish phase `{name}`: write `{report}`, which completes it").into()
         }
-        (Status::InProgress, None) => format!("finish phase `{name}`"),
-        _ => format!("start phase `{name}`"),
+        (Status::InProgress, None) => format!("finish phase `{name}`").into(),
+        _ => format!("start phase `{name}`").into(),
     }
 }
 
@@ -243,7 +243,7 @@ mod tests {
         );
         assert_eq!(workflow.gates[1].agent.as_deref(), Some("scouter"));
         assert_eq!((workflow.active, workflow.phase.as_deref()), (false, None));
-        assert_eq!(workflow.next, "nothing: every phase is completed");
+        assert_eq!(workflow.next, NextStep::nothing("every phase is completed"));
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn check_next(text: &str, replace: &[(&str, &str)], expected: &str) {
         assert!(text.contains(from), "no {from:?}");
         text.replace(from, to)
     });
-    assert_eq!(FlowState::read(&text).unwrap().next(), expected);
+    assert_eq!(FlowState::read(&text).unwrap().next().to_string(), expected);
 }
 
 #[test]
@@ -135,7 +135,11 @@ fn a_workflow_shows_the_gates_in_order() {
     );
     let deep = read_workflow(DEEP, r"C:\p\.claude\deep-dive.local.md").unwrap();
     assert_eq!(
-        (deep.active, deep.next.as_str(), deep.gates.len()),
+        (
+            deep.active,
+            deep.next.to_string().as_str(),
+            deep.gates.len()
+        ),
         (true, "the explorers report", 3)
     );
     let deep = read_workflow(
@@ -144,7 +148,7 @@ fn a_workflow_shows_the_gates_in_order() {
     )
     .unwrap();
     assert_eq!(
-        (deep.active, deep.next.as_str()),
+        (deep.active, deep.next.to_string().as_str()),
         (false, "nothing: the context is ready for use")
     );
     let error = read_workflow("x", ".claude/orchestration.local.md")

@@ -204,7 +204,10 @@ fn the_phases_of_a_run_stand_for_its_gates() {
             GateStatus::Failed => "f",
         };
         let shown: String = workflow.gates.iter().map(letter).collect();
-        assert_eq!((shown.as_str(), workflow.next.as_str()), (expected, next));
+        assert_eq!(
+            (shown.as_str(), workflow.next.to_string().as_str()),
+            (expected, next)
+        );
     };
     let goes_on = "AgentMux is in phase `implementing`; its orchestrator moves on";
     let none = ("review_iteration", Value::from(0));
@@ -237,7 +240,7 @@ fn a_run_is_active_until_it_fails_or_is_approved() {
         };
         let workflow = read_workflow("x", &files).unwrap();
         assert_eq!(workflow.active, expected, "{approval}");
-        let is_over = workflow.next == "nothing: the run was approved";
+        let is_over = workflow.next == NextStep::nothing("the run was approved");
         assert_eq!(is_over, approval.contains("approve"), "{approval}");
     }
     assert!(
