@@ -1,4 +1,4 @@
-//! Brace expansion: `{a,b}` (Bash manual, "Brace Expansion").
+//! Brace expansion: `{a,b}` and `{1..3}` (Bash manual, "Brace Expansion").
 
 use std::ops::Range;
 
@@ -82,7 +82,7 @@ fn group(word: &[Piece]) -> Option<(Range<usize>, Vec<Pieces>)> {
 fn choices(word: &[Piece], marks: &[usize], end: usize) -> Option<(Range<usize>, Vec<Pieces>)> {
     let start = *marks.first()?;
     let choices = match marks {
-        [_] => unknown_range(&word[start + 1..end])?,
+        [_] => range(&word[start + 1..end])?,
         marks => {
             let ends = marks.iter().skip(1).chain([&end]);
             let between = marks.iter().zip(ends);
@@ -94,9 +94,25 @@ fn choices(word: &[Piece], marks: &[usize], end: usize) -> Option<(Range<usize>,
     Some((start..end + 1, choices))
 }
 
-/// `1..3`: which of the words it is is not followed.
-fn unknown_range(inside: &[Piece]) -> Option<Vec<Pieces>> {
+/// `1..3`, `01..10`.
+fn range(inside: &[Piece]) -> Option<Vec<Pieces>> {
     let [piece] = inside else { return None };
-    let is_range = piece.field.text.contains("..");
-    is_range.then(|| vec![vec![Piece::new(Field::unknown(), Origin::Quoted)]])
+    let (low, high) = piece.field.text.split_once("..")?;
+    let [from, to] = [low.parse::<i32>().ok()?, high.parse().ok()?];
+    let is_padded = |text: &str| text.len() > 1 && text.trim_start_matches('-').starts_with('0');
+    let width = if is_padded(low) || is_padded(high) {
+        low.len().max(high.len())
+    } else {
+        0
+    };
+    let numbers: Box<dyn Iterator<Item = i32>> = if from <= to {
+        Box::new(from..=to)
+    } else {
+        Box::new((to..=from).rev())
+    };
+    let words = numbers.take(MAX_WORDS + 1).map(|number| {
+        let text = Field::literal(format!("{number:0width$}"));
+        vec![Piece::new(text, Origin::Quoted)]
+    });
+    Some(words.collect())
 }

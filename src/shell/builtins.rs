@@ -149,28 +149,11 @@ fn shift(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     Ran::silent()
 }
 
-/// Takes the first line of the input apart at blanks, where that is known.
+/// What is read is not followed.
 fn read(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
-    let own = Args::parse(args, Options::of("pdnNtuia", ""));
-    let names = &own.operands;
-    let separators = shell.variable("IFS");
-    let is_whole = separators.is_none_or(|ifs| ifs.is("") || names.len() < 2);
-    let input = if is_whole && own.value("a d n N u").is_none() {
-        shell.stdin.clone()
-    } else {
-        None
-    };
-    let line = input.as_ref().and_then(|input| input.text.lines().next());
-    let mut parts = line.map(|line| line.trim().splitn(names.len(), [' ', '\t']));
+    let names = Args::parse(args, Options::of("pdnNtuia", "")).operands;
     for name in names {
-        let part = parts
-            .as_mut()
-            .map(|parts| parts.next().unwrap_or("").trim());
-        let value = match (&input, part) {
-            (Some(input), Some(part)) => input.with_text(part),
-            _ => Field::unknown(),
-        };
-        shell.set(&name.text, value);
+        shell.set(&name.text, Field::unknown());
     }
     Ran::silent()
 }

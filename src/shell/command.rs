@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::eval::{Ran, Shell};
 use super::field::{Field, base_name};
+use super::glob::is_open;
 use super::inline::{self, Language};
 use super::state::Halt;
 use super::syntax::{Assigned, Assignment, Command, How, Redirect, Simple, To};
@@ -97,6 +98,10 @@ impl Shell<'_> {
         let Some((path, args)) = words.split_first() else {
             return Ran::silent();
         };
+        if is_open(path) {
+            let found = [self.found(path).as_slice(), args].concat();
+            return self.run_program(&found);
+        }
         self.has_known_words = words.iter().all(Field::is_literal);
         let Some(path) = path.known() else {
             self.program.clear();
@@ -113,7 +118,7 @@ impl Shell<'_> {
             args => (name, args),
         };
         name.clone_into(&mut self.program);
-        self.names_own_program |= args.iter().any(|arg| own::is_named_by(&arg.text));
+        self.names_own_program |= args.iter().any(|arg| own::names_program(self, arg));
         let was_obscure = self.is_obscure;
         let is_own_script = path.contains('/') && self.content(&words[0]).is_some();
         self.is_obscure |=

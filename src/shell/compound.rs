@@ -27,9 +27,8 @@ impl Shell<'_> {
                     Some(words) => self.fields(words),
                     None => self.place.positional.to_vec(),
                 };
-                let found = values.iter().flat_map(|value| self.found(value));
-                let values: Vec<Field> = found.collect();
-                self.turns(&values, |shell, value| {
+                let found = self.all_found(&values);
+                self.turns(&found, |shell, value| {
                     shell.set(name, value);
                     shell.list(body)
                 })

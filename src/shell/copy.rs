@@ -79,10 +79,7 @@ impl Shell<'_> {
             (None, None) => return Vec::new(),
         };
         let is_place = args.has("T no-target-directory");
-        let found: Vec<Field> = sources
-            .iter()
-            .flat_map(|source| self.found(source))
-            .collect();
+        let found = self.all_found(sources.iter().copied());
         let into = target_dir.is_some() || found.len() > 1 || (!is_place && self.holds_dir(last));
         let mut pairs = Vec::new();
         for from in found {
@@ -200,14 +197,14 @@ pub(super) fn rsync(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has(DELETES) {
         shell.report(to, Act::Clear);
     }
-    for source in sources {
+    for source in shell.all_found(sources.iter().copied()) {
         let is_whole = source.text.ends_with('/');
-        let copy = if !is_whole && (shell.holds_dir(source) || shell.holds_dir(to)) {
-            &inside(to, source)
+        let copy = if !is_whole && (shell.holds_dir(&source) || shell.holds_dir(to)) {
+            &inside(to, &source)
         } else {
             *to
         };
-        shell.lay(source, copy, NewDir::Named);
+        shell.lay(&source, copy, NewDir::Named);
     }
 }
 
@@ -215,20 +212,20 @@ pub(super) fn remove(shell: &mut Shell<'_>, args: &Args<'_>) {
     if args.has("r R recursive") {
         return shell.report_all(args.operands.iter().copied(), Act::RemoveTree);
     }
-    for operand in &args.operands {
+    for operand in shell.all_found(args.operands.iter().copied()) {
         // Without `-r` a directory stays.
         if !shell.is_dir(&operand.text) {
-            shell.report(operand, Act::Remove);
+            shell.report(&operand, Act::Remove);
         }
     }
 }
 
 /// Only a directory that is empty goes.
 pub(super) fn remove_dir(shell: &mut Shell<'_>, args: &Args<'_>) {
-    for operand in &args.operands {
+    for operand in shell.all_found(args.operands.iter().copied()) {
         let dir = shell.absolute(&operand.text);
         if dir.is_none_or(|dir| shell.entries(&dir).is_empty()) {
-            shell.report(operand, Act::Remove);
+            shell.report(&operand, Act::Remove);
         }
     }
 }

@@ -138,9 +138,9 @@ fn in_place_option(arg: &str) -> Option<(&str, &str)> {
 
 /// Files that are edited in place. With a suffix each is kept beside.
 pub(super) fn in_place(shell: &mut Shell<'_>, files: &[Field], suffix: &str) {
-    for file in files {
-        shell.report(file, Act::Edit);
-        keep_beside(shell, file, suffix);
+    for file in shell.all_found(files) {
+        shell.report(&file, Act::Edit);
+        keep_beside(shell, &file, suffix);
     }
 }
 

@@ -170,7 +170,10 @@ impl Shell<'_> {
         if quoting == Quoting::Quoted && parameter.name != "@" {
             let texts: Vec<String> = values.iter().map(|value| value.text.clone()).collect();
             let mut joined = values.first().cloned().unwrap_or(Field::literal(""));
-            joined.text = texts.join(&self.separator());
+            joined.text = texts.join(" ");
+            if texts.len() > 1 && self.variable("IFS").is_some() {
+                joined = Field::unknown();
+            }
             return pieces.push(Piece::new(joined, origin));
         }
         for (at, value) in values.into_iter().enumerate() {
@@ -178,12 +181,6 @@ impl Shell<'_> {
             pieces.extend(end);
             pieces.push(Piece::new(value, origin));
         }
-    }
-
-    /// The text between the elements of `"$*"`.
-    fn separator(&self) -> String {
-        let separators = self.variable("IFS").map(|ifs| ifs.text.as_str());
-        separators.unwrap_or(" ").chars().take(1).collect()
     }
 
     /// What a list prints, in a shell of its own.

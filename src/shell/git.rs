@@ -207,13 +207,13 @@ fn clear_all(shell: &mut Shell<'_>, paths: &[&Field], cleaning: Cleaning, mut ru
         rules.extend(ignored(shell));
     }
     let top = top_level(shell);
-    for path in paths {
+    for path in shell.all_found(paths.iter().copied()) {
         let path_in_tree = match (shell.absolute(&path.text), &top) {
             (Some(path), Some(top)) => relative(&collapse(&path), top).map(str::to_owned),
             _ => None,
         };
         let below = path_in_tree.as_deref().unwrap_or_default();
-        clear(shell, Act::Clean(cleaning), path, below, &rules);
+        clear(shell, Act::Clean(cleaning), &path, below, &rules);
     }
 }
 

@@ -48,6 +48,11 @@ pub(super) fn is_pattern(pattern: &str) -> bool {
     false
 }
 
+/// Whether a field is a pattern for which nothing was searched yet.
+pub(super) fn is_open(field: &Field) -> bool {
+    field.spelling == Spelling::Glob { matches: None } && field.known().is_some_and(is_pattern)
+}
+
 /// The text that a pattern without signs matches.
 pub(super) fn unescape(pattern: &str) -> String {
     let mut text = String::with_capacity(pattern.len());
@@ -158,15 +163,22 @@ fn set(chars: &[char]) -> Option<(Element, usize)> {
 impl Shell<'_> {
     /// The names that are there of a pattern; of anything else itself.
     pub(super) fn found(&mut self, field: &Field) -> Vec<Field> {
-        let is_open = field.spelling == Spelling::Glob { matches: None };
-        let pattern = field.known().filter(|text| is_open && is_pattern(text));
-        let found = pattern.map(|pattern| to_fields(self.expand_glob(pattern)));
-        match found {
-            None => vec![field.clone()],
-            // It is taken as it is written.
-            Some(names) if names.is_empty() => vec![Field::literal(field.text.as_str())],
-            Some(names) => names,
+        if !is_open(field) {
+            return vec![field.clone()];
         }
+        match to_fields(self.expand_glob(&field.text)) {
+            // It is taken as it is written.
+            names if names.is_empty() => vec![Field::literal(field.text.as_str())],
+            names => names,
+        }
+    }
+
+    pub(super) fn all_found<'f>(
+        &mut self,
+        fields: impl IntoIterator<Item = &'f Field>,
+    ) -> Vec<Field> {
+        let found = fields.into_iter().flat_map(|field| self.found(field));
+        found.collect()
     }
 
     /// The paths that a pattern fits, as the shell would spell them.

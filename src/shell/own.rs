@@ -3,6 +3,7 @@
 use super::args::{Args, Options};
 use super::eval::Shell;
 use super::field::{Field, base_name};
+use super::glob::{Glob, is_open};
 use super::targets::Entry;
 use crate::base::target::Act;
 use crate::base::text::is_in;
@@ -69,6 +70,16 @@ pub(super) fn is_package(name: &str) -> bool {
 pub(super) fn is_named_by(text: &str) -> bool {
     let name = base_name(text);
     name.strip_suffix(".exe").unwrap_or(name) == NAME
+}
+
+/// The same of a word that may be a pattern.
+pub(super) fn names_program(shell: &mut Shell<'_>, word: &Field) -> bool {
+    let may_match = is_open(word) && Glob::new(base_name(&word.text)).matches(NAME);
+    if !may_match {
+        return is_named_by(&word.text);
+    }
+    let found = shell.found(word);
+    found.iter().any(|name| is_named_by(&name.text))
 }
 
 /// Whether what runs is a file or a link that the command itself made, out of something that is
@@ -168,7 +179,7 @@ pub(super) fn closes(owner: u32) -> bool {
 
 /// Reports the program where it, or a directory that holds it, is among these.
 pub(super) fn report_program(shell: &mut Shell<'_>, paths: &[Field], depth: Depth) {
-    for field in paths {
+    for field in shell.all_found(paths) {
         let Some(there) = shell.absolute(&field.text) else {
             continue;
         };

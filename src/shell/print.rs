@@ -151,26 +151,16 @@ fn cat(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
 /// `mktemp [TEMPLATE]`: the template is taken for the name that is made up.
 fn mktemp(shell: &mut Shell<'_>, args: &[Field]) -> Field {
     let own = Args::parse(args, Options::of("p", "suffix tmpdir"));
-    let template = own.operands.first().map(|template| (*template).clone());
-    let is_in_tmp = template.is_none() || own.has("t");
-    let dir = match own.value("p tmpdir") {
-        Some(dir) => Some(dir.clone()),
-        None if is_in_tmp => {
-            let tmp = shell.variable("TMPDIR").cloned();
-            Some(tmp.unwrap_or(Field::literal("/tmp")))
-        }
-        None => None,
-    };
-    // Each call makes another name.
-    let mut name = template.unwrap_or_else(|| Field::literal(format!("tmp.{}", shell.made.len())));
-    if let Some(suffix) = own.value("suffix") {
-        name.push(suffix);
-    }
-    let path = dir.map_or(name.clone(), |dir| dir.join(&name));
     let act = if own.has("d directory") {
         Act::MakeDir
     } else {
         Act::Write
+    };
+    let path = match (own.operands.first(), own.value("p tmpdir")) {
+        (Some(name), Some(dir)) => dir.join(name),
+        (Some(name), None) if !own.has("t") => (*name).clone(),
+        // Each call makes another name.
+        _ => Field::literal(format!("/tmp/tmp.{}", shell.made.len())),
     };
     if !own.has("u dry-run") {
         shell.report(&path, act);

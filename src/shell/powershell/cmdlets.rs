@@ -77,7 +77,8 @@ const SWITCHES: &str = "append asbytestream confirm directory file force noclobb
 /// The arguments of a cmdlet.
 #[derive(Default)]
 pub(super) struct Arguments {
-    named: Vec<(String, Option<Field>)>,
+    /// A switch has no text.
+    named: Vec<(String, Field)>,
     pub(super) positional: Vec<Field>,
 }
 
@@ -101,29 +102,26 @@ impl Arguments {
             let (written, value) = name.split_once(':').unwrap_or((name, ""));
             let name = written.to_lowercase();
             let is_switch = SWITCHES.split(' ').any(|switch| switch.starts_with(&name));
-            let value = match value {
-                "" if is_switch => None,
-                "" => rest.next().cloned(),
-                value => Some(word.with_text(value)),
+            let next = if is_switch || !value.is_empty() {
+                None
+            } else {
+                rest.next()
             };
+            let value = next.cloned().unwrap_or_else(|| word.with_text(value));
             arguments.named.push((name, value));
         }
         arguments
     }
 
     /// Parameters may be named by their beginning.
-    fn given(&self, name: &str) -> Option<&Option<Field>> {
+    pub(super) fn named(&self, name: &str) -> Option<&Field> {
         let mut named = self.named.iter();
         let given = named.find(|(own, _)| name.starts_with(own.as_str()));
         given.map(|(_, value)| value)
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
-        self.given(name).is_some()
-    }
-
-    pub(super) fn named(&self, name: &str) -> Option<&Field> {
-        self.given(name)?.as_ref()
+        self.named(name).is_some()
     }
 
     /// The value of a parameter, or else the first argument that has no name.
