@@ -12,9 +12,8 @@ use crate::site::Site;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
     Floor,
+    /// The build of the hook that the site is for.
     Hook,
-    /// Another build of the hook.
-    Other(PathBuf),
     /// A script that knows the devt names only.
     Peer(String, &'static str),
 }
@@ -50,15 +49,11 @@ impl Case {
         }
     }
 
-    /// The same for another build.
-    pub fn by(&self, build: &Path) -> Self {
+    /// The same, as that of another build.
+    pub fn of_other_build(self) -> Self {
         Self {
-            program: Program::Other(build.to_owned()),
             name: format!("{}, other build", self.name),
-            event: self.event.clone(),
-            files: self.files.clone(),
-            project: self.project.clone(),
-            ..*self
+            ..self
         }
     }
 
@@ -91,12 +86,11 @@ impl Case {
         let mut command = match &self.program {
             Program::Floor => Command::new(site.program("floor")),
             Program::Hook => Command::new(site.program("statewarden")),
-            Program::Other(build) => Command::new(build),
             Program::Peer(interpreter, _) => Command::new(interpreter),
         };
         match self.program {
             Program::Floor => &mut command,
-            Program::Hook | Program::Other(_) => command.arg("hook"),
+            Program::Hook => command.arg("hook"),
             Program::Peer(_, script) => command.arg(
                 Path::new(env!("CARGO_MANIFEST_DIR"))
                     .join("peers")

@@ -16,8 +16,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use case::Program;
+use case::{Case, Program};
 use report::Row;
+use site::Site;
 
 struct Options {
     programs: PathBuf,
@@ -67,48 +68,62 @@ fn shuffle(order: &mut [usize], seed: u64) {
     }
 }
 
+fn is_floor(case: &Case) -> bool {
+    case.program == Program::Floor
+}
+
 fn main() -> Result<()> {
     let options = options()?;
-    let site = site::Site::new(options.programs.canonicalize()?)?;
-    let mut cases = cases::all(&site);
-    cases.extend(scaling::all(&site)?);
-    cases.retain(|case| case.program == Program::Floor || case.name.contains(&options.only));
-    if let Some(build) = &options.beside {
-        let hooks = cases.iter().filter(|case| case.program == Program::Hook);
-        let others: Vec<_> = hooks.map(|case| case.by(build)).collect();
-        cases.extend(others);
+    let [hook, floor] = ["statewarden", "floor"].map(|name| options.programs.join(name));
+    let builds: Vec<&PathBuf> = std::iter::once(&hook).chain(&options.beside).collect();
+    let sites = builds
+        .iter()
+        .enumerate()
+        .map(|(n, build)| Site::new(n, build, &floor))
+        .collect::<Result<Vec<_>>>()?;
+    let mut cases = Vec::new();
+    for (n, site) in sites.iter().enumerate() {
+        let all = cases::all(site).into_iter().chain(scaling::all(site)?);
+        for case in all.filter(|case| case.name.contains(&options.only) || is_floor(case)) {
+            if n == 0 {
+                cases.push((site, case));
+            } else if case.program == Program::Hook {
+                cases.push((site, case.of_other_build()));
+            }
+        }
     }
-    for case in &cases {
-        case.check(&site)?;
+    for (site, case) in &cases {
+        case.check(site)?;
     }
     let mut walls: Vec<Vec<probe::Sample>> = cases.iter().map(|_| Vec::new()).collect();
     let mut order: Vec<usize> = (0..cases.len()).collect();
     for round in 0..options.rounds {
         shuffle(&mut order, round as u64);
         for &at in &order {
-            if round % cases[at].every() == 0 {
-                walls[at].push(probe::run(&cases[at], &site)?);
+            let (site, case) = &cases[at];
+            if round % case.every() == 0 {
+                walls[at].push(probe::run(case, site)?);
             }
         }
     }
     let mut rows = Vec::new();
-    for (case, samples) in cases.iter().zip(walls) {
+    for ((site, case), samples) in cases.iter().zip(walls) {
         rows.push(Row {
             // Counting a slow program is slower still; one size tells.
             counts: match case.program {
                 Program::Peer(..) if case.event.len() > case::KIB => probe::Counts::default(),
-                _ => probe::counts(case, &site)?,
+                _ => probe::counts(case, site)?,
             },
             name: case.name.clone(),
             size: case.event.len(),
-            floor: case.program == Program::Floor,
+            floor: is_floor(case),
             samples,
         });
     }
     let text = report::table(&rows);
     println!("{text}");
     if options.append {
-        report::append(&text, &site)?;
+        report::append(&text, &sites[0])?;
     }
     Ok(())
 }

@@ -7,7 +7,6 @@ use anyhow::Result;
 
 pub struct Site {
     base: PathBuf,
-    programs: PathBuf,
 }
 
 /// Files of a project that uses several systems.
@@ -29,11 +28,16 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 impl Site {
-    pub fn new(programs: PathBuf) -> Result<Self> {
+    /// The `n`th one, for a build of the hook. Each build has its own, since what another one
+    /// remembers is foreign to it; all programs are copied, so that their files lie alike.
+    pub fn new(n: usize, hook: &Path, floor: &Path) -> Result<Self> {
         let base = std::env::temp_dir().canonicalize()?;
-        let base = base.join(format!("statewarden-bench-{}", std::process::id()));
-        let site = Self { base, programs };
+        let base = base.join(format!("statewarden-bench-{}-{n}", std::process::id()));
+        let site = Self { base };
         fs::create_dir_all(site.home())?;
+        fs::create_dir_all(site.base.join("programs"))?;
+        fs::copy(hook, site.program("statewarden"))?;
+        fs::copy(floor, site.program("floor"))?;
         for (path, text) in FILES {
             site.write(path, Some(text))?;
         }
@@ -57,7 +61,7 @@ impl Site {
     }
 
     pub fn program(&self, name: &str) -> PathBuf {
-        self.programs.join(name)
+        self.base.join("programs").join(name)
     }
 
     /// Another project, beside the usual one.

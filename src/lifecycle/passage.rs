@@ -110,6 +110,8 @@ impl Reading {
             && (self.is_understood() || has_no_usual_site(project, cwd));
         if is_far {
             ControlFlow::Break(Exit::Places)
+        } else if project.keeps_settings(env) {
+            ControlFlow::Continue(project.rules(env))
         } else {
             ControlFlow::Continue(project.resolve(&layers))
         }

@@ -1,5 +1,5 @@
-//! What the settings said when they were last read, in the memory: where there are contracts,
-//! reading them all would cost the hook more than the rest of its work.
+//! What the settings said when they were last read, in the memory: where there are contracts, or
+//! many systems in the settings, reading them would cost the hook more than the rest of its work.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,9 @@ use crate::store::replace::{remove, replace_private};
 /// The file in the memory: a line with the stamps of the settings files, one with what they said,
 /// and one with the rules of each system that they declare.
 const FILE: &str = "resolved-settings.jsonl";
+
+/// Shorter settings are read as fast as what was kept of them, in bytes.
+const WORTH_KEEPING: usize = 2048;
 
 /// The second line.
 #[derive(Serialize, Deserialize)]
@@ -46,19 +49,32 @@ impl Project {
         resolved
     }
 
-    /// The stamps of the settings files that are there; `None` without contracts, since few files
-    /// are read as fast as their stamps.
+    /// The stamps of the settings files that are there; `None` without contracts and where the
+    /// settings say little, since few files are read as fast as their stamps.
     fn stamps(&self, env: &Env) -> Option<&Stamps> {
         let stamps = self.stamps.get_or_init(|| {
             let files = self.settings_files(env);
-            let has_contracts = files.iter().any(|(layer, _)| *layer == Layer::Contract);
-            has_contracts.then(|| Stamps::of(files.iter().map(|(_, path)| path.as_str())))
+            let is_worth_it = self.has_contracts(env) || self.settings_len(env) > WORTH_KEEPING;
+            is_worth_it.then(|| Stamps::of(files.iter().map(|(_, path)| path.as_str())))
         });
         stamps.as_ref()
     }
 
+    /// The bytes of the settings files together.
+    fn settings_len(&self, env: &Env) -> usize {
+        let files = self.read_settings(env).iter();
+        let texts = files.filter_map(|file| file.text.as_ref().ok()?.as_ref());
+        texts.map(String::len).sum()
+    }
+
     /// Whether a contract file guards here.
     pub fn has_contracts(&self, env: &Env) -> bool {
+        let files = self.settings_files(env);
+        files.iter().any(|(layer, _)| *layer == Layer::Contract)
+    }
+
+    /// Whether what the settings say is kept.
+    pub fn keeps_settings(&self, env: &Env) -> bool {
         self.stamps(env).is_some()
     }
 
@@ -167,6 +183,7 @@ mod tests {
             .collect();
         files.push((Layer::Project, "src/settings/every-key.yaml"));
         check(&files);
+        check(&[(Layer::Project, "src/settings/every-key.yaml")]);
         // One that is in no force, with the reason.
         check(&[(Layer::Contract, "Cargo.toml")]);
     }

@@ -1,4 +1,4 @@
-//! What contracts cost where they are not concerned, counted.
+//! What declared systems cost where they are not concerned, counted.
 
 use std::time::Duration;
 
@@ -39,12 +39,29 @@ const BESIDE_CONTRACTS: &[(&str, i64, i64, Event)] = &[
 
 #[test]
 fn contracts_cost_little_where_they_are_not_concerned() {
+    cost_little(&|sandbox| {
+        for n in 0..CONTRACTS {
+            sandbox.write(&format!(".claude/statewarden.d/c{n}.yaml"), &contract(n));
+        }
+    });
+}
+
+#[test]
+fn systems_of_the_settings_cost_little_where_they_are_not_concerned() {
+    cost_little(&|sandbox| {
+        let systems = (0..CONTRACTS).map(|n| contract(n).replacen("systems:\n", "", 1));
+        let settings = format!("systems:\n{}", systems.collect::<String>());
+        sandbox.write(".claude/statewarden.yaml", &settings);
+    });
+}
+
+fn cost_little(declare: &dyn Fn(&Sandbox)) {
     let Some(program) = program() else { return };
-    let [without, with] = [0, CONTRACTS].map(|n| {
+    let [without, with] = [false, true].map(|has_systems| {
         let sandbox = Sandbox::new();
         sandbox.write(".devt/state/plan.md", "# Plan\n");
-        for n in 0..n {
-            sandbox.write(&format!(".claude/statewarden.d/c{n}.yaml"), &contract(n));
+        if has_systems {
+            declare(&sandbox);
             sandbox.write(".plan-0/STATE.md", "x\n");
         }
         sandbox
