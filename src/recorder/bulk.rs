@@ -83,9 +83,10 @@ pub(super) fn find(
                 bulk.insert(*first, Bulk::Renamed(renamed));
             }
             _ => {
-                let n_taken = taken.len();
+                let files = if taken.len() == 1 { "file" } else { "files" };
                 let why = format!(
-                    "{n_taken} files of `{}` went at once, {what}",
+                    "{} {files} of `{}` went at once, {what}",
+                    taken.len(),
                     dir.display()
                 );
                 bulk.extend(taken.into_iter().map(|at| (at, Bulk::Taken(why.clone()))));
