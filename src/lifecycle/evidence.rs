@@ -146,7 +146,7 @@ impl<'p> GateLog<'p> {
         if run.system == devt::ID && !self.speaks_of_phase(run) {
             devt::gate::has_just_begun(run);
         }
-        let mut gates = std::mem::take(&mut run.gates);
+        let mut gates = run.gates.clone();
         let mut movers = None;
         for gate in &mut gates {
             let latest = self.latest(run, gate);
