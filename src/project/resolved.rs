@@ -54,7 +54,9 @@ impl Project {
     fn stamps(&self, env: &Env) -> Option<&Stamps> {
         let stamps = self.stamps.get_or_init(|| {
             let files = self.settings_files(env);
-            let is_worth_it = self.has_contracts(env) || self.settings_len(env) > WORTH_KEEPING;
+            let mut layers = files.iter().map(|(layer, _)| *layer);
+            let is_worth_it = layers.any(|layer| layer == Layer::Contract)
+                || self.settings_len(env) > WORTH_KEEPING;
             is_worth_it.then(|| Stamps::of(files.iter().map(|(_, path)| path.as_str())))
         });
         stamps.as_ref()
