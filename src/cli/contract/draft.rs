@@ -54,6 +54,13 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     if !Path::new(&dir).is_dir() {
         bail!("there is no directory `{dir}`");
     }
+    let real = Path::new(&dir).canonicalize()?;
+    if !real.starts_with(context.project.main.real()) {
+        bail!(
+            "`{dir}` leads out of the project, to `{}`; draft a contract where the directory is",
+            real.display()
+        );
+    }
     let mut files = Vec::new();
     collect(Path::new(&dir), "", &mut files);
     if files.is_empty() {
