@@ -1,6 +1,6 @@
-//! What calls did to the state directories: looked at before and after, judged
-//! as if the call's actor had used a file tool, kept, and taken back where that
-//! is certain.
+//! What calls did to the state directories: looked at before and after, judged as if the call's
+//! actor had used a file tool, and kept. A name that nobody may use is moved whoever made it; other
+//! changes are undone where one call alone can have made them.
 
 pub mod agents;
 pub mod attribution;

@@ -1,4 +1,5 @@
-//! The decision about a call: pure, from claims, the actor and the rules.
+//! The decision about a call, from claims, the actor and the rules. The disk is asked through
+//! [`Call`] alone.
 
 use std::io;
 

@@ -50,7 +50,7 @@ pub(crate) fn record_decision(
     let claim = kept.and_then(|kept| claims.iter().find(|claim| claim.path() == kept.path));
     let site = claim.map(Claim::site_dir);
     let system = kept.map_or("", |kept| &kept.system);
-    let record_decision = match what {
+    let log = match what {
         What::Deny => denial_log(&context.logs(), system, site.as_deref()),
         _ => context.logs().events(),
     };
@@ -60,7 +60,7 @@ pub(crate) fn record_decision(
         };
         claim.governed.system.workflow_id(&files)
     });
-    context.append(&record_decision, &record);
+    context.append(&log, &record);
 }
 
 /// A state that was broken until this call is worth knowing the morning after.
@@ -89,7 +89,7 @@ pub(crate) fn record_repairs(
     }
 }
 
-/// The record_decision that keeps the denials in a site.
+/// The log that keeps the denials of a site.
 pub(crate) fn denial_log(logs: &Logs, system: &str, site: Option<&str>) -> LogFile {
     match site
         .map(Path::new)

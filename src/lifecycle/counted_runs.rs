@@ -61,7 +61,7 @@ pub struct Run {
     /// Those of them that a file tool wrote last, and when: whatever they hold is its work.
     #[serde(default)]
     pub typed_at: BTreeMap<String, String>,
-    /// Its task, as far as that names a state directory.
+    /// The beginning of its task.
     #[serde(default)]
     pub task: String,
     /// The tests that it began in the background, by the client's ids for them, and that had

@@ -1,5 +1,5 @@
-//! The settings: layers of YAML text merged into one typed value. No I/O; the
-//! caller reads the files.
+//! The settings as one typed value, which the layers of `merge` become. What contracts and declared
+//! systems say is parsed, and their schemas are read, when it is first asked for.
 //!
 //! Later layers win key by key, except against the managed file: what that one
 //! sets, the others may make stricter but not weaker.

@@ -1,4 +1,5 @@
-//! What a system is: the trait of every family of state files, and what its answers are made of.
+//! What a system is: the trait of every family of state files, what its answers are made of, and the
+//! list of the built-in ones.
 
 mod agent_event;
 
@@ -279,7 +280,6 @@ pub static SYSTEMS: &[&dyn System] = &[
     &agentmux::AgentMux,
 ];
 
-/// Whether a text names a place of a built-in system.
 /// Whether the bytes of an event, or of what is none, name a governed place. The path of the
 /// transcript is Claude Code's own and does not count.
 pub fn are_named_in_event(text: &str) -> bool {
@@ -296,6 +296,7 @@ fn without_transcript_path(text: &str) -> String {
     rest
 }
 
+/// Whether a text names a place of a built-in system.
 pub fn are_named_in(text: &str) -> bool {
     named_in(text).is_some()
 }
