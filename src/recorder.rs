@@ -1,5 +1,5 @@
 //! What calls did to the state directories: looked at before and after, judged as if the call's
-//! actor had used a file tool, and kept. A name that nobody may use is moved whoever made it; other
+//! actor had used a file tool, and kept. A name that no one may use is moved whoever made it; other
 //! changes are undone where one call alone can have made them.
 
 pub mod agents;

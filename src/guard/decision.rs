@@ -14,7 +14,6 @@ use crate::guard::content::{self, Content};
 use crate::guard::removal::removal_rules;
 use crate::guard::suggestion::with_way_on;
 use crate::host::event::Tool;
-use crate::systems::own;
 use crate::systems::system::Note;
 
 /// The way a call reaches the disk.
@@ -238,12 +237,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
                 "a link takes the write out of `{}`, to `{real}`; use that path, not a link",
                 claim.site
             );
-            let code = if claim.governed.id() == own::ID {
-                DenyCode::ProtectedFile
-            } else {
-                DenyCode::PathEscape
-            };
-            Err(Objection::new(code, why))
+            Err(Objection::new(DenyCode::PathEscape, why))
         }
         Resolution::WholeSite
             if call.channel == Channel::FileTool

@@ -136,13 +136,8 @@ fn whole_site(claim: &Claim<'_>, actor: &Actor) -> Objection {
             "remove single files by their names, or archive them with `statewarden cleanup` or `reset`"
         }
     };
-    let is_program = claim.governed.id() == own::ID && claim.site.is_empty();
-    let code = if is_program {
-        DenyCode::ProtectedFile
-    } else {
-        DenyCode::BulkRemoval
-    };
-    Objection::new(code, format!("it would take {taken} away; {way_on}"))
+    let why = format!("it would take {taken} away; {way_on}");
+    Objection::new(DenyCode::BulkRemoval, why)
 }
 
 /// A work tree goes with what git does not keep.

@@ -197,7 +197,7 @@ fn an_agent_neither_replaces_nor_removes_the_program_that_is_registered() {
         ("cp x ~/bin/statewarden", "protected-file"),
         ("cd ~/.local/bin && : > statewarden", "protected-file"),
         ("mv ~/.local/bin/statewarden /tmp/s", "protected-file"),
-        ("ln -sf /bin/true ~/bin/statewarden", "path-escape"),
+        ("ln -sf /bin/true ~/bin/statewarden", "protected-file"),
         ("cp x ~/.local/bin", "allow"),
         ("./install.sh --uninstall", "protected-file"),
         (

@@ -217,7 +217,7 @@ fn check_settings(sandbox: &Sandbox, dir: &str) {
         assert_eq!(ran.decision(), "protected-file", "{command}");
     }
     let link = sandbox.bash_event(&format!("ln -s /tmp/x {folder}"));
-    sandbox.denied(&link, "path-escape");
+    sandbox.denied(&link, "protected-file");
     let read = format!("cat {file}; cp {file} /tmp/x; ls {dir}");
     sandbox.hook(&sandbox.bash_event(&read)).is_silent();
 }
