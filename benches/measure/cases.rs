@@ -131,7 +131,9 @@ fn moments(site: &Site, len: usize) -> Vec<Case> {
         silent("SubagentStop, no gate", stop("Explore")).with(STATE, None),
         silent("SubagentStop, gate change", stop("agent-flow:Lawliet"))
             .with(STATE, Some(&review))
-            .with(RUNS, None),
+            .with(RUNS, None)
+            // Where builds until 0.2.0 keep it.
+            .with(".claude/statewarden/runs.json", None),
     ]
 }
 

@@ -318,8 +318,8 @@ fn carry_out(
         kind: job.kind,
         now: context.now,
     };
-    let ring = site.ring(&context.project, context.rules.settings.archive_runs);
-    let taken = ring.take(locked, run, &items)?;
+    let archive = site.archive(&context.project, context.rules.settings.archive_runs);
+    let taken = archive.take(locked, run, &items)?;
     outcome.archive_path = taken.path.as_deref().map(path::from_os);
     outcome.pruned = taken.pruned;
     outcome.trouble = taken.trouble;

@@ -178,7 +178,7 @@ pub(super) fn record(
             record.proof.push(Proof::Approval { by });
         }
         context
-            .world()
+            .hook_context()
             .append(&context.project.logs().gates(), &record);
     }
 }

@@ -300,7 +300,7 @@ fn check_event(file: &str, context: &CliContext<'_>) -> Result<(PathRow, Vec<Str
                 let name = event.hook_event_name.get().unwrap_or(file);
                 let allowed = Decision::Allow { notes: Vec::new() };
                 let row = PathRow::new(format!("{name} event"), &allowed);
-                match agents::objection_to_end(&there.world(), &event) {
+                match agents::objection_to_end(&there.hook_context(), &event) {
                     Some(reason) => PathRow {
                         decision: Ruling::Deny,
                         reason: Some(reason),
@@ -317,21 +317,21 @@ fn check_event(file: &str, context: &CliContext<'_>) -> Result<(PathRow, Vec<Str
 /// The answer about a call that comes.
 fn judged(event: &Event<'_>, file: &str, context: &CliContext<'_>) -> Result<PathRow> {
     let subject = subject(event).unwrap_or(file).to_owned();
-    let (world, all) = (context.world(), context.complete_registry());
+    let (hook_context, all) = (context.hook_context(), context.complete_registry());
     let complete = Context {
         registry: &all,
-        ..context.world()
+        ..context.hook_context()
     };
     let judged = judge::judge(&complete, event);
     let claims = judged.map(|(_, claims)| claims).unwrap_or_default();
     check_owners(&claims, context)?;
     let off = context.switched_off_among(&claims);
     if event.tool() == Tool::Agent {
-        let objection = agents::objection_to_dispatch(&world, event);
+        let objection = agents::objection_to_dispatch(&hook_context, event);
         let decision = Decision::of(objection.into_iter().collect());
         return Ok(PathRow::new(subject, &decision));
     }
-    let row = match judge::judge(&world, event) {
+    let row = match judge::judge(&hook_context, event) {
         Ok((decision, claims)) => {
             PathRow::new(subject, &decision).passing_at(exit(event, context, &claims))
         }

@@ -125,11 +125,11 @@ impl CliContext<'_> {
             },
             None => Caller::ourselves(verb),
         };
-        Recorder::of(&self.world()).own_writes(&by, IN_COMMAND, write)
+        Recorder::of(&self.hook_context()).own_writes(&by, IN_COMMAND, write)
     }
 
     /// What the hook would find here.
-    pub(crate) fn world(&self) -> Context<'_> {
+    pub(crate) fn hook_context(&self) -> Context<'_> {
         Context {
             project: self.project.clone(),
             cwd: self.cwd.clone(),

@@ -130,7 +130,8 @@ pub(crate) fn run(args: Args, place: &Place, context: &CliContext<'_>) -> Result
         logs: project.logs(),
         state: project.state(),
         recorder: Health::of(project.memory(), &sites, registry),
-        strict: (context.rules.settings.strict).then(|| strict::places(&context.world(), &sites)),
+        strict: (context.rules.settings.strict)
+            .then(|| strict::places(&context.hook_context(), &sites)),
         may_run: if args.run { MayRun::All } else { MayRun::Known },
         n_surplus_contracts: project.n_surplus_contracts(),
         temp: std::env::temp_dir(),

@@ -134,10 +134,10 @@ fn place(story: &mut Explanation, claim: &Claim<'_>) {
         DirKind::Open | DirKind::Program => "open",
     });
     story.edition = governed.edition_in_force().map(|in_force| in_force.edition);
-    if claim.lands == Resolution::WholeSite {
+    if claim.resolution == Resolution::WholeSite {
         return;
     }
-    let standing = governed.contract.standing(&claim.entry, governed.edition);
+    let standing = governed.contract.classify(&claim.entry, governed.edition);
     story.bucket = standing.bucket().map(|bucket| bucket.as_str());
     match standing {
         Classification::Row(row) => row_story(story, claim, row),

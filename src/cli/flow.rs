@@ -226,8 +226,8 @@ fn archive(file: &Path, locked: &Locked<'_>, context: &CliContext<'_>) -> Result
     };
     let site = claims::site_of(&path::from_os(file), &context.project, &context.registry);
     let Some(site) = site else { return Ok(None) };
-    let ring = site.ring(&context.project, context.rules.settings.archive_runs);
-    let taken = ring.take(locked, run, &[item])?;
+    let archive = site.archive(&context.project, context.rules.settings.archive_runs);
+    let taken = archive.take(locked, run, &[item])?;
     match taken.statuses.as_slice() {
         [Status::Failed { error }] => {
             bail!(

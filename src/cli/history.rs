@@ -18,7 +18,7 @@ use crate::systems::devt::workflow_yaml;
 /// A snapshot with the site that it came from.
 pub(super) struct Archived {
     pub(super) snapshot: Snapshot,
-    pub(super) ring: Archive,
+    pub(super) archive: Archive,
     /// The site's absolute path.
     pub(super) state_dir: PathBuf,
 }
@@ -26,13 +26,13 @@ pub(super) struct Archived {
 /// Every snapshot of the project, newest first.
 pub(super) fn archived(context: &CliContext<'_>) -> Result<Vec<Archived>> {
     let mut found = Vec::new();
-    for (ring, state_dir) in rings(context)? {
-        let snapshots = ring
+    for (archive, state_dir) in archives(context)? {
+        let snapshots = archive
             .snapshots(context.now)
-            .with_context(|| format!("could not list `{}`", ring.dir.display()))?;
+            .with_context(|| format!("could not list `{}`", archive.dir.display()))?;
         found.extend(snapshots.into_iter().map(|snapshot| Archived {
             snapshot,
-            ring: ring.clone(),
+            archive: archive.clone(),
             state_dir: state_dir.clone(),
         }));
     }
@@ -42,38 +42,38 @@ pub(super) fn archived(context: &CliContext<'_>) -> Result<Vec<Archived>> {
     Ok(found)
 }
 
-/// The ring of every site, and those in our own folder whose site is no longer
+/// The archive of every site, and those in our own folder whose site is no longer
 /// one: a reset takes away what a site is known by.
-fn rings(context: &CliContext<'_>) -> Result<Vec<(Archive, PathBuf)>> {
+fn archives(context: &CliContext<'_>) -> Result<Vec<(Archive, PathBuf)>> {
     let runs = context.rules.settings.archive_runs;
     let registry = context.wanted_systems()?;
-    let mut rings: Vec<(Archive, PathBuf)> = sites::find(&context.project, &registry)
+    let mut archives: Vec<(Archive, PathBuf)> = sites::find(&context.project, &registry)
         .into_iter()
-        .map(|site| (site.ring(&context.project, runs), site.dir().into()))
+        .map(|site| (site.archive(&context.project, runs), site.dir().into()))
         .collect();
     let own = context.project.own_folder().to_owned();
     for dir in rings_below(&own.join(OWN_ARCHIVE)) {
-        if rings.iter().any(|(ring, _)| ring.dir == dir) {
+        if archives.iter().any(|(archive, _)| archive.dir == dir) {
             continue;
         }
-        let mut ring = Archive {
+        let mut archive = Archive {
             dir,
             system: String::new(),
             site: String::new(),
             own_folder: Some(own.clone()),
             runs,
         };
-        let snapshots = ring.snapshots(context.now)?;
+        let snapshots = archive.snapshots(context.now)?;
         let Some(manifest) = snapshots.iter().find_map(Snapshot::manifest) else {
             continue;
         };
         let state_dir = path::absolute(&context.project.main.dir, &manifest.site, None);
         if context.wants(&manifest.system) && context.project.locate(&state_dir).is_some() {
-            (ring.system, ring.site) = (manifest.system, manifest.site);
-            rings.push((ring, PathBuf::from(state_dir)));
+            (archive.system, archive.site) = (manifest.system, manifest.site);
+            archives.push((archive, PathBuf::from(state_dir)));
         }
     }
-    Ok(rings)
+    Ok(archives)
 }
 
 #[derive(Serialize)]
@@ -114,7 +114,7 @@ pub(crate) fn run(context: &CliContext<'_>) -> Result<Answer> {
 fn row(archived: Archived) -> Result<Option<ArchiveRow>> {
     let Archived {
         snapshot,
-        ring,
+        archive,
         state_dir,
     } = archived;
     let held = if_there(snapshot.holds())
@@ -125,7 +125,7 @@ fn row(archived: Archived) -> Result<Option<ArchiveRow>> {
         by: snapshot.manifest().map(|manifest| manifest.by),
         path: from_os(&snapshot.path),
         archive: snapshot.name,
-        system: ring.system,
+        system: archive.system,
         state_dir: from_os(&state_dir),
         kind: snapshot.kind,
         at: clock::millis(snapshot.at),

@@ -85,13 +85,13 @@ pub(super) fn objection(context: &CliContext<'_>) -> Option<String> {
     })
     .to_string();
     let event = Event::parse(event.as_bytes()).ok()?;
-    let world = context.world();
-    let (decision, claims) = judge::judge(&world, &event).ok()?;
+    let hook_context = context.hook_context();
+    let (decision, claims) = judge::judge(&hook_context, &event).ok()?;
     if decision.ruling() != Ruling::Deny {
         return None;
     }
     let reason = message::reason(decision.denials(), &[]);
-    outcome::record_decision(&world, &event, &decision, &reason, &claims);
+    outcome::record_decision(&hook_context, &event, &decision, &reason, &claims);
     Some(match origin {
         Origin::Unclear(_) => origin
             .objection()

@@ -81,10 +81,10 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     };
     let dir = &from.state_dir;
     replace::make_dir(dir).with_context(|| format!("could not make `{}`", dir.display()))?;
-    let (restored, replaced_to) = with_site_lock(&from.ring.system, dir, |locked| {
+    let (restored, replaced_to) = with_site_lock(&from.archive.system, dir, |locked| {
         let wanted = wanted(args, &from)?;
         let (returns, replaced_to) =
-            from.ring
+            from.archive
                 .bring_back(locked, run, &from.snapshot, &wanted, newer)?;
         let returned = wanted.into_iter().zip(returns);
         let rows = returned.map(|(held, returned)| RestoredEntry {

@@ -55,7 +55,7 @@ fn explain() -> Result<String> {
 /// The denials of the session, which are what a reader can do something about, then the
 /// runs; `None` where nothing is under way.
 fn line(context: &CliContext<'_>, session: &str) -> Option<String> {
-    let around = context.world();
+    let around = context.hook_context();
     let sites = roles::shown_sites(&around);
     let log = GateLog::read(&context.project, RECENT);
     let runs = SiteRuns::of(&sites, around.registry, &log);

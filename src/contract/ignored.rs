@@ -66,7 +66,7 @@ pub fn is_ignored(entry: &str, contract: &Contract<'_>, edition: Edition) -> boo
     paths.any(|path| {
         let name = path.rsplit('/').next().unwrap_or(path);
         (FORMS.iter().any(|form| form.matches(name)) || is_atomic_write(path, contract, edition))
-            && contract.standing(path, edition).bucket() == Some(Bucket::AdHoc)
+            && contract.classify(path, edition).bucket() == Some(Bucket::AdHoc)
     })
 }
 
@@ -100,7 +100,7 @@ fn is_atomic_write(path: &str, contract: &Contract<'_>, edition: Edition) -> boo
     let is_number = extension.len() >= 4 && extension.bytes().all(|byte| byte.is_ascii_digit());
     (is_number || is_random(extension))
         && matches!(
-            contract.standing(written, edition),
+            contract.classify(written, edition),
             Classification::Row(row) if matches!(row.bucket, Bucket::Canonical | Bucket::PatternAllowed)
         )
 }

@@ -55,7 +55,7 @@ pub fn nearest(
         return same;
     }
     // Of a name that the contract has as a wrong one it says itself what is right.
-    let is_known = matches!(contract.standing(entry, edition), Classification::Row(_));
+    let is_known = matches!(contract.classify(entry, edition), Classification::Row(_));
     match search.by_letters() {
         Some((edits, meant)) if edits <= 1 => Some(meant),
         _ if is_known || search.is_copy() => None,
@@ -178,7 +178,7 @@ impl<'a> Search<'a> {
 
     /// The entry itself where a tool call may write it.
     fn allowed(&self, entry: &str) -> Option<String> {
-        match self.contract.standing(entry, self.edition) {
+        match self.contract.classify(entry, self.edition) {
             Classification::Row(row)
                 if self.rows.iter().any(|offered| std::ptr::eq(*offered, row)) =>
             {

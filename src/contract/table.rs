@@ -331,7 +331,7 @@ impl Classification<'_> {
 
 impl<'a> Contract<'a> {
     /// Finds the row of an entry. `edition` drops the rows of other editions.
-    pub fn standing(&'a self, entry: &str, edition: Edition) -> Classification<'a> {
+    pub fn classify(&'a self, entry: &str, edition: Edition) -> Classification<'a> {
         if let Some(dir) = self.dir(entry, edition) {
             return match dir.kind {
                 DirKind::Program => Classification::ProgramDirectory,

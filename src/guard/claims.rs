@@ -34,7 +34,7 @@ pub struct Claim<'s> {
     pub site: String,
     /// The entry, relative to the site; empty for the site itself.
     pub entry: String,
-    pub lands: Resolution,
+    pub resolution: Resolution,
 }
 
 /// Where a write at the claimed path ends up.
@@ -209,7 +209,7 @@ impl<'p, 's> Search<'p, 's> {
         };
         Ok(match found {
             Some((found, _)) if Self::is_plain_file(&found, target.act) => None,
-            found => found.map(|(found, lands)| claimed(target, found, lands)),
+            found => found.map(|(found, resolution)| claimed(target, found, resolution)),
         })
     }
 
@@ -461,18 +461,18 @@ fn is_ignored(site: &sites::Site<'_>, act: Act) -> bool {
             .exists()
 }
 
-fn claimed<'s>(target: &Target, found: Found<'s>, lands: Resolution) -> Claim<'s> {
-    let lands = match (link_out(target, &found), lands) {
+fn claimed<'s>(target: &Target, found: Found<'s>, last: Resolution) -> Claim<'s> {
+    let resolution = match (link_out(target, &found), last) {
         (Some(real), _) => Resolution::Outside { real },
         (None, Resolution::Inside) if found.entry.is_empty() => Resolution::WholeSite,
-        (None, lands) => lands,
+        (None, last) => last,
     };
     Claim {
         governed: found.governed,
         root: found.root,
         site: found.site,
         entry: found.entry,
-        lands,
+        resolution,
         target: target.clone(),
     }
 }

@@ -229,7 +229,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     if removes {
         return removal_rules(claim, call).map(|()| Asks::Nothing);
     }
-    match &claim.lands {
+    match &claim.resolution {
         // What no call may write is no better off as a link.
         Resolution::Outside { .. } if is_for_no_call(claim) => entry_rules(claim, call),
         Resolution::Outside { real } => {
@@ -256,7 +256,7 @@ fn name_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
 
 fn is_for_no_call(claim: &Claim<'_>) -> bool {
     let contract = &claim.governed.contract;
-    let standing = contract.standing(&claim.entry, claim.governed.edition);
+    let standing = contract.classify(&claim.entry, claim.governed.edition);
     matches!(standing, Classification::Row(row) if matches!(row.writer, Writer::User | Writer::Program))
 }
 
@@ -265,7 +265,7 @@ fn entry_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     let id = governed.id();
     let entry = claim.entry.as_str();
     let makes_dir = claim.target.act == Act::MakeDir;
-    match governed.contract.standing(entry, governed.edition) {
+    match governed.contract.classify(entry, governed.edition) {
         Classification::ProgramDirectory => Err(program_owned(id, entry, "")),
         Classification::Directory(dir) if makes_dir || dir.kind == DirKind::Open => {
             Ok(Asks::Nothing)
@@ -303,7 +303,7 @@ fn near_miss(claim: &Claim<'_>, call: &Call<'_>) -> Result<Asks, Objection> {
     let (Some(meant), Some(role)) = (meant, governed.contract.role_of(agent)) else {
         return Ok(Asks::Nothing);
     };
-    let Classification::Row(row) = governed.contract.standing(&meant, governed.edition) else {
+    let Classification::Row(row) = governed.contract.classify(&meant, governed.edition) else {
         return Ok(Asks::Nothing);
     };
     let writer = governed.system.writer(row, &meant);

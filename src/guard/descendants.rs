@@ -19,10 +19,10 @@ pub(crate) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
         claim.target.act,
         Act::RemoveTree | Act::MoveAway | Act::Clear | Act::Clean(_)
     );
-    if !takes_trees || claim.lands != Resolution::Inside {
+    if !takes_trees || claim.resolution != Resolution::Inside {
         return Vec::new();
     }
-    if let Classification::Row(_) = contract.standing(&claim.entry, edition) {
+    if let Classification::Row(_) = contract.classify(&claim.entry, edition) {
         return Vec::new();
     }
     let (mut taken, mut dirs, mut left) = (Vec::new(), vec![claim.entry.clone()], MAX_ENTRIES);
@@ -31,7 +31,7 @@ pub(crate) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
         for entry in list::readable(Path::new(&here)).take(left) {
             left -= 1;
             let (kind, entry) = (entry.kind, path::below(&dir, &entry.into_name()));
-            match contract.standing(&entry, edition) {
+            match contract.classify(&entry, edition) {
                 Classification::Row(_) | Classification::ProgramDirectory => taken.push(entry),
                 _ if kind.is_dir() => dirs.push(entry),
                 _ => {}

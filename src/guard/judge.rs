@@ -76,7 +76,7 @@ pub(crate) fn leave_own_tools_alone(
 
 /// A note on a change that moves into the archive with work left in it.
 fn left_open(claim: &Claim<'_>) -> Option<Note> {
-    let moves_away = claim.target.act == Act::MoveAway && claim.lands == Resolution::WholeSite;
+    let moves_away = claim.target.act == Act::MoveAway && claim.resolution == Resolution::WholeSite;
     if !moves_away || claim.governed.id() != groups::ID {
         return None;
     }

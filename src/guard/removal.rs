@@ -14,14 +14,14 @@ use crate::systems::system::Retention;
 /// cannot be brought back, is denied.
 pub(crate) fn removal_rules(claim: &Claim<'_>, call: &Call<'_>) -> Result<(), Objection> {
     let governed = claim.governed;
-    let standing = governed.contract.standing(&claim.entry, governed.edition);
+    let standing = governed.contract.classify(&claim.entry, governed.edition);
     let spares_state =
         matches!(standing, Classification::Free) && claim.target.spelling == Spelling::Literal;
-    if let Resolution::Untracked(entries) = &claim.lands {
+    if let Resolution::Untracked(entries) = &claim.resolution {
         return Err(work_tree(claim, entries));
     }
     let clears = matches!(claim.target.act, Act::Clear | Act::Clean(_)) && !spares_state;
-    if clears || claim.lands == Resolution::WholeSite {
+    if clears || claim.resolution == Resolution::WholeSite {
         if is_archiving(claim, call) {
             return Ok(());
         }

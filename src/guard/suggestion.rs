@@ -30,7 +30,7 @@ pub(crate) fn with_way_on(
     let mut intended = near(&|_| true);
     let row = intended
         .as_ref()
-        .map(|name| governed.contract.standing(name, governed.edition));
+        .map(|name| governed.contract.classify(name, governed.edition));
     objection.suggestion = match row {
         Some(Classification::Row(row)) if may_write(row) => intended.take(),
         _ => near(&may_write),

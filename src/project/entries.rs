@@ -119,7 +119,7 @@ fn list<'c>(
             }
             continue;
         }
-        match contract.standing(&name, edition) {
+        match contract.classify(&name, edition) {
             Classification::Row(_) if meta.is_dir() && contract.leads_on(&name, edition) => {
                 list(site, (&path, &name), registry, is_known, take)?;
             }

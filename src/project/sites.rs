@@ -13,7 +13,7 @@ use crate::store::archive::Archive;
 use crate::systems::system::{self, System};
 use crate::systems::{agentmux, own};
 
-/// Where the rings of sites without a program's directory lie, in this
+/// Where the archives of sites without a program's directory lie, in this
 /// program's own folder.
 pub const OWN_ARCHIVE: &str = "archive";
 
@@ -59,10 +59,10 @@ impl<'c> Site<'c> {
         }
     }
 
-    /// The archive ring of the site: in the directory that its contract gives to
+    /// The archive of the site: in the directory that its contract gives to
     /// programs, else in this program's own folder, named after the system and
     /// the site.
-    pub fn ring(&self, project: &Project, runs: usize) -> Archive {
+    pub fn archive(&self, project: &Project, runs: usize) -> Archive {
         let edition = self.governed.edition;
         let mut dirs = self.governed.contract.dirs.iter();
         let in_site = dirs.find(|dir| dir.kind == DirKind::Program && edition.holds(dir.edition));

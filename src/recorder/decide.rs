@@ -247,7 +247,7 @@ fn entry_kind(facts: &Facts<'_, '_>, judged: &Judged<'_, '_>) -> EntryKind {
     let claim = &judged.claim;
     if claim.governed.id() == own::ID {
         return match () {
-            () if claim.lands == Resolution::WholeSite => EntryKind::OwnFolder,
+            () if claim.resolution == Resolution::WholeSite => EntryKind::OwnFolder,
             () if own::is_state(&claim.entry) => EntryKind::OwnState,
             // The client's settings are the user's, who may edit them.
             () if claim.governed.system.judges(&claim.entry) => EntryKind::Usual,
@@ -256,7 +256,7 @@ fn entry_kind(facts: &Facts<'_, '_>, judged: &Judged<'_, '_>) -> EntryKind {
     }
     let (contract, edition) = (&claim.governed.contract, claim.governed.edition);
     let is_unknown_name = matches!(
-        contract.standing(&claim.entry, edition),
+        contract.classify(&claim.entry, edition),
         Classification::AdHoc | Classification::UndeclaredDirectory
     );
     let change = judged.change;

@@ -169,7 +169,7 @@ impl<'a, 's> Judged<'a, 's> {
         let governed = self.claim.governed;
         match governed
             .contract
-            .standing(&self.claim.entry, governed.edition)
+            .classify(&self.claim.entry, governed.edition)
         {
             Classification::Row(row) => {
                 matches!(row.bucket, Bucket::Canonical | Bucket::PatternAllowed)

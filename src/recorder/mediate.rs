@@ -296,7 +296,7 @@ impl<'w> Recorder<'w> {
             let mut sites = places::around(self.project, self.registry, &self.around);
             places::add_known(&mut sites, &known.index, self.project, self.registry);
             sites.iter().try_for_each(|site| {
-                site.ring(self.project, self.settings.archive_runs)
+                site.archive(self.project, self.settings.archive_runs)
                     .drop_undone(locked, self.now)
             })
         });

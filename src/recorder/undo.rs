@@ -78,7 +78,7 @@ pub(super) fn carry_out<'s, 'w>(
             .partition(|decision| decision.judged.claim.site_dir() == dir);
         decisions = elsewhere;
         let place = Place {
-            archive: site.ring(facts.recorder.project, facts.recorder.settings.archive_runs),
+            archive: site.archive(facts.recorder.project, facts.recorder.settings.archive_runs),
             site: &site,
             session,
             now: facts.recorder.now,

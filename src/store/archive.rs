@@ -149,8 +149,8 @@ impl Archive {
             match self.prune(locked, path, run.now) {
                 Ok(pruned) => taken.pruned = pruned,
                 Err(error) => {
-                    let ring = self.dir.display();
-                    taken.trouble = Some(format!("older snapshots in `{ring}` stay: {error}"));
+                    let archive = self.dir.display();
+                    taken.trouble = Some(format!("older snapshots in `{archive}` stay: {error}"));
                 }
             }
         }

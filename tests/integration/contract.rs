@@ -12,7 +12,7 @@ use statewarden::systems::system::{self, SYSTEMS};
 
 fn bucket(system: &str, entry: &str, edition: Edition) -> Option<Bucket> {
     let system = system::by_id(system).expect("a built-in system");
-    system.contract().standing(entry, edition).bucket()
+    system.contract().classify(entry, edition).bucket()
 }
 
 #[track_caller]
@@ -83,7 +83,7 @@ fn rows_stand_in_order_of_precedence() {
                 let Name::Exact(name) = row.name else {
                     continue;
                 };
-                let Classification::Row(found) = contract.standing(name, edition) else {
+                let Classification::Row(found) = contract.classify(name, edition) else {
                     panic!("{}: `{name}` is not found", system.id());
                 };
                 assert!(
@@ -225,7 +225,7 @@ proptest! {
         for system in SYSTEMS {
             let contract = system.contract();
             if let Some(suggestion) = nearest(contract, &name, Edition::V083, &|_| true) {
-                let bucket = contract.standing(&suggestion, Edition::V083).bucket();
+                let bucket = contract.classify(&suggestion, Edition::V083).bucket();
                 prop_assert!(
                     matches!(bucket, Some(Bucket::Canonical | Bucket::PatternAllowed)),
                     "{}: {:?} → {}", system.id(), name, suggestion
@@ -264,7 +264,7 @@ fn typos_of_every_writable_devt_name_lead_back_to_it() {
                 head_last = &head[head.len() - 1..]
             ),
         ] {
-            if contract.standing(&typo, Edition::V083).bucket() != Some(Bucket::AdHoc) {
+            if contract.classify(&typo, Edition::V083).bucket() != Some(Bucket::AdHoc) {
                 continue;
             }
             assert_eq!(

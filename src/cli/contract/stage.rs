@@ -107,18 +107,22 @@ impl Files for OnStage<'_> {
 
 impl Stage {
     /// The status of an agent's gate after its end, and why.
-    pub(super) fn end(&self, agent: &str, world: &Context<'_>) -> Result<(GateStatus, String)> {
-        self.on(agent, world, |governed, files, agent| {
-            if let Some(why) = files.refused(agent, world) {
+    pub(super) fn end(&self, agent: &str, context: &Context<'_>) -> Result<(GateStatus, String)> {
+        self.on(agent, context, |governed, files, agent| {
+            if let Some(why) = files.refused(agent, context) {
                 return (GateStatus::Pending, why);
             }
-            files.end(governed.system, agent, world)
+            files.end(governed.system, agent, context)
         })
     }
 
     /// The gate that keeps an agent from being dispatched.
-    pub(super) fn dispatch(&self, agent: &str, world: &Context<'_>) -> Result<Option<ClosedGate>> {
-        self.on(agent, world, |governed, files, agent| {
+    pub(super) fn dispatch(
+        &self,
+        agent: &str,
+        context: &Context<'_>,
+    ) -> Result<Option<ClosedGate>> {
+        self.on(agent, context, |governed, files, agent| {
             governed.system.closed_gate(agent, "", files)
         })
     }
@@ -127,18 +131,18 @@ impl Stage {
     fn on<T>(
         &self,
         agent: &str,
-        world: &Context<'_>,
+        context: &Context<'_>,
         then: impl Fn(&EnabledSystem<'_>, &OnStage<'_>, &AgentName) -> T,
     ) -> Result<T> {
         let agent = AgentName::parse(agent);
-        let mut systems = world.rules.settings.declared();
+        let mut systems = context.rules.settings.declared();
         let found = systems.find_map(|(id, declared)| {
             let mut rules = declared.gates.iter();
             let is_its = rules.any(|rule| is_passed_by(rule, &agent));
-            is_its.then_some((world.registry.get(id)?, declared))
+            is_its.then_some((context.registry.get(id)?, declared))
         });
         let (governed, declared) =
-            found.with_context(|| without_gate(&agent, &world.rules.settings))?;
+            found.with_context(|| without_gate(&agent, &context.rules.settings))?;
         let site = declared.sites[0].as_str();
         let files = OnStage {
             stage: self,
@@ -171,7 +175,7 @@ impl OnStage<'_> {
         &self,
         system: &dyn System,
         agent: &AgentName,
-        world: &Context<'_>,
+        context: &Context<'_>,
     ) -> (GateStatus, String) {
         let reply = &self.stage.report;
         let end = if is_main(agent) {
@@ -181,7 +185,7 @@ impl OnStage<'_> {
             let task = "";
             AgentEvent::End { agent, reply, task }
         };
-        let records = system.at(end, self, world.now.get()).records;
+        let records = system.at(end, self, context.now.get()).records;
         let Some(record) = records.into_iter().next() else {
             return (GateStatus::Pending, String::new());
         };
@@ -193,7 +197,7 @@ impl OnStage<'_> {
 
     /// Why the hook would have denied a file of the stage: one that a gate of the agent needs, as
     /// its own; the others by what they hold.
-    fn refused(&self, agent: &AgentName, world: &Context<'_>) -> Option<String> {
+    fn refused(&self, agent: &AgentName, context: &Context<'_>) -> Option<String> {
         let own = self.rules.iter().filter(|rule| is_passed_by(rule, agent));
         let needs: Vec<&str> = own
             .flat_map(|rule| &rule.needs)
@@ -204,12 +208,12 @@ impl OnStage<'_> {
             let writer = (is_needed && !is_main(agent)).then_some(agent.as_str());
             let path = path::below(self.site, name);
             let event = json!({
-                "hook_event_name": "PreToolUse", "cwd": world.cwd, "agent_type": writer,
+                "hook_event_name": "PreToolUse", "cwd": context.cwd, "agent_type": writer,
                 "agent_id": writer, "tool_name": "Write",
-                "tool_input": { "file_path": world.project.main.path(&path), "content": text },
+                "tool_input": { "file_path": context.project.main.path(&path), "content": text },
             });
             let text = event.to_string();
-            let (decision, _) = judge::judge(world, &Event::parse(text.as_bytes()).ok()?).ok()?;
+            let (decision, _) = judge::judge(context, &Event::parse(text.as_bytes()).ok()?).ok()?;
             let mut denials = decision.denials().iter();
             let denial = denials.find(|it| is_needed || it.code == DenyCode::MalformedContent)?;
             Some(format!(
@@ -258,11 +262,11 @@ impl Already {
 }
 
 /// The gates of contracts that pass already, in each state directory that is there.
-pub(super) fn already(world: &Context<'_>) -> Vec<Already> {
+pub(super) fn already(context: &Context<'_>) -> Vec<Already> {
     let mut found = Vec::new();
-    for site in sites::all(&world.project, world.registry) {
+    for site in sites::all(&context.project, context.registry) {
         let id = site.governed.id();
-        let Some(declared) = &world.rules.settings.system(id).declared else {
+        let Some(declared) = &context.rules.settings.system(id).declared else {
             continue;
         };
         for (at, rule) in declared.gates.iter().enumerate() {
@@ -283,7 +287,7 @@ pub(super) fn already(world: &Context<'_>) -> Vec<Already> {
                 rules: &declared.gates[at..=at],
                 site: &site.site,
             };
-            if let (GateStatus::Passed, why) = files.end(site.governed.system, agent, world) {
+            if let (GateStatus::Passed, why) = files.end(site.governed.system, agent, context) {
                 found.push(Already {
                     system: id.to_owned(),
                     gate: rule.name.clone(),

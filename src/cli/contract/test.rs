@@ -141,21 +141,21 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let declared = DeclaredSystem::all(&rules.settings);
     let registry = Registry::new(&rules.settings, &declared);
     let main = &context.project.main.dir;
-    let world = Context {
+    let tested = Context {
         project: Project::discover(Some(main), context.env, &context.cwd),
         cwd: main.clone(),
         rules: &rules,
         registry: &registry,
-        ..context.world()
+        ..context.hook_context()
     };
     let rows: Vec<TestRow> = tests
         .iter()
         .enumerate()
-        .map(|(at, test)| judge(test, &world).with_context(|| format!("test {}", at + 1)))
+        .map(|(at, test)| judge(test, &tested).with_context(|| format!("test {}", at + 1)))
         .collect::<Result<_>>()?;
     let failed = rows.iter().filter(|row| !row.ok).count();
     let already = if args.already {
-        already(&world)
+        already(&tested)
     } else {
         Vec::new()
     };
@@ -206,10 +206,10 @@ fn call(test: &Test) -> Result<(&str, Value, &str)> {
     Ok((tool, input, path))
 }
 
-fn judge(test: &Test, world: &Context<'_>) -> Result<TestRow> {
+fn judge(test: &Test, context: &Context<'_>) -> Result<TestRow> {
     match (&test.end, &test.dispatch) {
         (None, None) if test.stage.is_some() => bail!("`stage` goes with `end` or `dispatch`"),
-        (None, None) => judge_call(test, world),
+        (None, None) => judge_call(test, context),
         _ if [
             &test.path,
             &test.command,
@@ -223,7 +223,7 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<TestRow> {
             bail!("`end` and `dispatch` go with `stage` and `expect` alone")
         }
         (Some(agent), None) => {
-            let (status, why) = stage(test).end(agent, world)?;
+            let (status, why) = stage(test).end(agent, context)?;
             Ok(TestRow {
                 ok: matches!(test.expect, Expect::Gate(expected) if expected == status),
                 decision: status.as_str(),
@@ -232,7 +232,7 @@ fn judge(test: &Test, world: &Context<'_>) -> Result<TestRow> {
             })
         }
         (None, Some(agent)) => {
-            let closed = stage(test).dispatch(agent, world)?;
+            let closed = stage(test).dispatch(agent, context)?;
             let (ruling, code) = match closed {
                 Some(_) => (Ruling::Deny, Some(DenyCode::GateClosed)),
                 None => (Ruling::Allow, None),
@@ -269,16 +269,16 @@ impl Test {
     }
 }
 
-fn judge_call(test: &Test, world: &Context<'_>) -> Result<TestRow> {
+fn judge_call(test: &Test, context: &Context<'_>) -> Result<TestRow> {
     let (tool, input, subject) = call(test)?;
     let agent = test.agent.as_deref().filter(|agent| *agent != "main");
     let event = json!({
-        "hook_event_name": "PreToolUse", "cwd": world.cwd, "agent_type": agent, "agent_id": agent,
+        "hook_event_name": "PreToolUse", "cwd": context.cwd, "agent_type": agent, "agent_id": agent,
         "tool_name": tool, "tool_input": input,
     });
     let bytes = event.to_string();
     let event = Event::parse(bytes.as_bytes()).map_err(|error| anyhow!("{error:?}"))?;
-    let (decision, _) = judge::judge(world, &event)?;
+    let (decision, _) = judge::judge(context, &event)?;
     let (ruling, denials) = (decision.ruling(), decision.denials());
     let rule = denials.first().map(|denial| denial.code);
     Ok(TestRow {

@@ -203,7 +203,7 @@ fn contract_rows(findings: &mut Findings, registry: &Registry<'_>) -> Vec<Contra
 
 fn row_of(record: &DenialRow, registry: &Registry<'_>) -> Option<ContractRow> {
     let governed = registry.get(&record.system)?;
-    let row = |entry: &str| match governed.contract.standing(entry, governed.edition) {
+    let row = |entry: &str| match governed.contract.classify(entry, governed.edition) {
         Classification::Row(row) => Some((row, owner(&governed.system.writer(row, entry)))),
         _ => None,
     };

@@ -60,7 +60,7 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
         mtime: context.now.timestamp_nanos_opt().unwrap_or_default(),
     };
     let place = Place {
-        archive: site.ring(&context.project, context.rules.settings.archive_runs),
+        archive: site.archive(&context.project, context.rules.settings.archive_runs),
         session: "restore",
         now: context.now,
         wait: IN_COMMAND,

@@ -1,4 +1,4 @@
-//! One snapshot of a ring and what it holds. Reads, except that an empty one goes.
+//! One snapshot of an archive and what it holds. Reads, except that an empty one goes.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ const HALF_MANIFEST: &str = ".manifest.json.";
 /// What is allowed for clocks that differ, and for a run that waited for the lock.
 const A_RUN: TimeDelta = TimeDelta::minutes(1);
 
-/// One directory of a ring.
+/// One directory of an archive.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub name: String,
@@ -48,10 +48,10 @@ pub struct Held {
 }
 
 impl Snapshot {
-    pub(super) fn named(ring: &Path, name: &OsStr) -> Option<Self> {
+    pub(super) fn named(archive: &Path, name: &OsStr) -> Option<Self> {
         let text = name.to_str()?;
         let (kind, at) = parse(text)?;
-        let path = ring.join(text);
+        let path = archive.join(text);
         is_real_dir(&path).then(|| Self {
             name: text.to_owned(),
             path,
