@@ -14,6 +14,7 @@ use std::{fs, io};
 
 use chrono::{DateTime, Utc};
 
+use self::basis::Basis;
 pub use self::files::{SiteRuns, nearest};
 pub use self::scope::GateScope;
 use crate::base::disk::bounded_read;
@@ -38,7 +39,14 @@ pub struct Plan<'a> {
     /// Whose the event is.
     by: GateRecord,
     now: DateTime<Utc>,
-    states: Vec<(&'a GateScope<'a>, Effects)>,
+    states: Vec<PlannedState<'a>>,
+}
+
+/// What an event leads to in one state, and what that was found by.
+struct PlannedState<'a> {
+    scope: &'a GateScope<'a>,
+    effects: Effects,
+    basis: Basis,
 }
 
 impl<'a> Plan<'a> {
@@ -48,12 +56,19 @@ impl<'a> Plan<'a> {
         by: GateRecord,
         now: DateTime<Utc>,
     ) -> Self {
-        let effects = |scope: &'a GateScope<'a>| Some((scope, scope.effects(event, now)?));
+        let planned = |scope: &'a GateScope<'a>| {
+            let (effects, basis) = scope.effects(event, now)?;
+            Some(PlannedState {
+                scope,
+                effects,
+                basis,
+            })
+        };
         Self {
             event,
             by,
             now,
-            states: around.iter().filter_map(effects).collect(),
+            states: around.iter().filter_map(planned).collect(),
         }
     }
 
@@ -64,7 +79,7 @@ impl<'a> Plan<'a> {
 
     /// Whether there is a choice of states somewhere, and none of them is the one.
     pub fn is_undecided(&self) -> bool {
-        let mut records = self.states.iter().flat_map(|(_, effects)| &effects.records);
+        let mut records = self.states.iter().flat_map(|state| &state.effects.records);
         records.any(|record| record.file.is_empty())
     }
 
@@ -77,14 +92,20 @@ impl<'a> Plan<'a> {
     pub fn missing(&self) -> Vec<(&'a GateScope<'a>, Missing)> {
         let states = self.states.iter();
         states
-            .flat_map(|(scope, effects)| effects.missing.iter().map(|owed| (*scope, owed.clone())))
+            .flat_map(|state| {
+                state
+                    .effects
+                    .missing
+                    .iter()
+                    .map(|owed| (state.scope, owed.clone()))
+            })
             .collect()
     }
 
     /// The state files that are to change, as records name them.
     pub fn files_to_change(&self) -> Vec<String> {
         let mut files = Vec::new();
-        for (scope, effects) in &self.states {
+        for PlannedState { scope, effects, .. } in &self.states {
             let changes = effects.records.iter().filter(|record| record.is_change());
             files.extend(changes.map(|record| scope.display_path(&record.file)));
         }
@@ -98,8 +119,9 @@ impl<'a> Plan<'a> {
     /// A state that should have changed could not be, which its record says too.
     pub fn carry_out(&self, records: &mut Vec<GateRecord>) -> io::Result<()> {
         let mut result = Ok(());
-        for (scope, planned) in &self.states {
-            for (record, written) in self.carry_into(scope, planned) {
+        for state in &self.states {
+            let scope = state.scope;
+            for (record, written) in self.carry_into(state) {
                 let Err(error) = written else {
                     records.push(self.stamped(scope, record));
                     continue;
@@ -115,23 +137,20 @@ impl<'a> Plan<'a> {
     }
 
     /// The records of a state after its files were written, each with what became of that.
-    fn carry_into(
-        &self,
-        scope: &GateScope<'_>,
-        planned: &Effects,
-    ) -> Vec<(GateRecord, io::Result<()>)> {
+    fn carry_into(&self, state: &PlannedState<'_>) -> Vec<(GateRecord, io::Result<()>)> {
+        let (scope, planned) = (state.scope, &state.effects);
         if !planned.records.iter().any(GateRecord::is_change) {
             return scope.write(planned.clone());
         }
         let pid_lock = scope.governed.system.info().pid_lock;
         let written = scope.ready_to_lock().and_then(|dir| {
             with_state_lock(&dir, pid_lock, TO_MOVE, |_| {
-                if scope.is_as_it_was_read() {
+                if scope.is_still(&state.basis) {
                     return Ok(scope.write(planned.clone()));
                 }
                 // What was planned before the lock is stale.
-                let again = scope.effects(self.event, self.now).unwrap_or_default();
-                Ok(scope.write(again))
+                let again = scope.effects(self.event, self.now);
+                Ok(scope.write(again.map(|(effects, _)| effects).unwrap_or_default()))
             })
         });
         written.unwrap_or_else(|error| {
@@ -148,8 +167,8 @@ impl<'a> Plan<'a> {
     /// Notes that nothing was changed, in the states that the event concerns.
     pub fn skip_all(&self, why: &str) -> Vec<GateRecord> {
         let mut records = Vec::new();
-        for (scope, planned) in &self.states {
-            for record in &planned.records {
+        for PlannedState { scope, effects, .. } in &self.states {
+            for record in &effects.records {
                 let skipped = record.clone().skipped(why.to_owned());
                 records.push(self.stamped(scope, skipped));
             }

@@ -297,10 +297,14 @@ impl<'c> GateScope<'c> {
                 .adds_role_of(&AgentName::parse(name), base)
     }
 
-    /// What an event leads to here; `None` where that is nothing.
-    pub(super) fn effects(&self, event: AgentEvent<'_>, now: DateTime<Utc>) -> Option<Effects> {
+    /// What an event leads to here, and what that was found by; `None` where it is nothing.
+    pub(super) fn effects(
+        &self,
+        event: AgentEvent<'_>,
+        now: DateTime<Utc>,
+    ) -> Option<(Effects, Basis)> {
         self.faults.take();
-        self.basis.clear();
+        self.basis.take();
         let role = event.agent().and_then(|agent| self.role_of(agent));
         let event = role.as_ref().map_or(event, |role| event.by(role));
         let mut effects = self.governed.system.at(event, self, now);
@@ -312,13 +316,12 @@ impl<'c> GateScope<'c> {
         }
         self.leave_to_others(&mut effects);
         self.cast_doubt(&mut effects);
-        (!effects.is_empty() && self.dir().is_some()).then_some(effects)
+        (!effects.is_empty() && self.dir().is_some()).then(|| (effects, self.basis.take()))
     }
 
-    /// Whether the effects that were found last still follow.
-    pub(super) fn is_as_it_was_read(&self) -> bool {
-        self.basis
-            .still_holds(|name| self.text_of(name), || self.dirs_now())
+    /// Whether all is as it was when effects were found by it.
+    pub(super) fn is_still(&self, basis: &Basis) -> bool {
+        basis.still_holds(|name| self.text_of(name), || self.dirs_now())
     }
 
     /// What is owed here is not owed by an agent of another plugin.
