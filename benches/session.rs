@@ -1,5 +1,5 @@
-//! What hooks add to a whole session: the real client makes thirty tool calls
-//! under each set of hooks in turn, and the time from a call to its result is
+//! What hooks add to a whole session: the real client makes the same tool
+//! calls under each set of hooks in turn, and the time from a call to its result is
 //! taken from the client's own stream of messages.
 //!
 //! `benches/session` runs it where nothing but loopback can be reached.
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use api::{Block, Script};
@@ -42,9 +42,34 @@ const ALL: [(Hooks, &str); 5] = [
     (Hooks::Node, "a Node script"),
 ];
 
-const CALLS: usize = 30;
+/// Which calls a session makes.
+#[derive(Clone, Copy)]
+enum Workload {
+    /// Thirty of a workflow: mostly code, now and then a state file.
+    Mixed,
+    /// Sixty commands: a third reads, a third runs a program, a third writes code.
+    Bash,
+}
+
+impl Workload {
+    fn named(name: &str) -> Result<Self> {
+        match name {
+            "mixed" => Ok(Self::Mixed),
+            "bash" => Ok(Self::Bash),
+            _ => bail!("`{name}` is no workload: `mixed` or `bash`"),
+        }
+    }
+
+    fn calls(self) -> usize {
+        match self {
+            Self::Mixed => 30,
+            Self::Bash => 60,
+        }
+    }
+}
 
 struct Setup {
+    workload: Workload,
     client: PathBuf,
     programs: PathBuf,
     node: String,
@@ -86,37 +111,44 @@ impl Setup {
         Ok(wiring)
     }
 
-    /// The calls an agent makes in a workflow: mostly code, now and then a state file.
     fn script(&self) -> Script {
-        let path = |below: &str| self.project().join(below);
-        let call = |tool, input| vec![Block::Call { tool, input }];
-        let mut main = Vec::new();
-        for round in 0..CALLS / 6 {
-            let source = path(&format!("src/part_{round}.rs"));
-            main.push(call(
-                "Bash",
-                json!({ "command": format!("make --version | head -n {round}") }),
-            ));
-            main.push(call(
-                "Write",
-                json!({ "file_path": source, "content": "fn main() {}\n".repeat(60) }),
-            ));
-            main.push(call("Read", json!({ "file_path": source })));
-            main.push(call(
-                "Edit",
-                json!({ "file_path": source, "old_string": "fn main() {}", "new_string": "fn run() {}", "replace_all": true }),
-            ));
-            main.push(call(
-                "Bash",
-                json!({ "command": "for f in src/*.rs; do wc -l \"$f\"; done > lines.txt" }),
-            ));
-            main.push(call(
-                "Write",
-                json!({ "file_path": path(".devt/state/scratchpad.md"), "content": format!("thought {round}\n") }),
-            ));
-        }
+        let rounds = 0..self.workload.calls() / 6;
+        let mut main: Vec<Vec<Block>> = rounds
+            .flat_map(|round| match self.workload {
+                Workload::Mixed => self.mixed(round),
+                Workload::Bash => bash(round),
+            })
+            .map(|(tool, input)| vec![Block::Call { tool, input }])
+            .collect();
         main.push(vec![Block::Text("done")]);
         Script::of_main(main)
+    }
+
+    /// Six calls of an agent in a workflow.
+    fn mixed(&self, round: usize) -> Vec<(&'static str, Value)> {
+        let path = |below: &str| self.project().join(below);
+        let source = path(&format!("src/part_{round}.rs"));
+        let [runs, writes] = [
+            format!("make --version | head -n {round}"),
+            "for f in src/*.rs; do wc -l \"$f\"; done > lines.txt".to_owned(),
+        ];
+        vec![
+            ("Bash", json!({ "command": runs })),
+            (
+                "Write",
+                json!({ "file_path": source, "content": "fn main() {}\n".repeat(60) }),
+            ),
+            ("Read", json!({ "file_path": source })),
+            (
+                "Edit",
+                json!({ "file_path": source, "old_string": "fn main() {}", "new_string": "fn run() {}", "replace_all": true }),
+            ),
+            ("Bash", json!({ "command": writes })),
+            (
+                "Write",
+                json!({ "file_path": path(".devt/state/scratchpad.md"), "content": format!("thought {round}\n") }),
+            ),
+        ]
     }
 
     fn prepare(&self, hooks: Hooks) -> Result<()> {
@@ -189,12 +221,27 @@ impl Setup {
         }
         child.wait()?;
         ensure!(
-            took.len() == CALLS,
-            "{} of {CALLS} calls were made",
-            took.len()
+            took.len() == self.workload.calls(),
+            "{} of {} calls were made",
+            took.len(),
+            self.workload.calls()
         );
         Ok(took)
     }
+}
+
+/// Six commands of an agent.
+fn bash(round: usize) -> Vec<(&'static str, Value)> {
+    [
+        "ls -la src | head -n 20".to_owned(),
+        format!("make --version | head -n {round}"),
+        format!("mkdir -p src && echo 'fn main() {{}}' > src/part_{round}.rs"),
+        format!("grep -n main src/part_{round}.rs"),
+        "make --version 2>&1 | tail -n 3".to_owned(),
+        format!("sed -i 's/main/run/' src/part_{round}.rs"),
+    ]
+    .map(|command| ("Bash", json!({ "command": command })))
+    .into()
 }
 
 fn median(values: &mut [f64]) -> f64 {
@@ -209,6 +256,7 @@ fn main() -> Result<()> {
         programs: Path::new(&next("name the directory of the programs")?).canonicalize()?,
         client: next("name the client")?.into(),
         node: next("name the interpreter of the Node script")?,
+        workload: Workload::named(&next("name the workload")?)?,
         base: std::env::temp_dir().join(format!("statewarden-session-{}", std::process::id())),
     };
     let rounds: usize = next("give the number of rounds")?.parse()?;
@@ -218,7 +266,7 @@ fn main() -> Result<()> {
         for (hooks, name) in ALL {
             let took = setup.session(hooks)?;
             let total: Duration = took.iter().sum();
-            let mean = total.as_secs_f64() * 1e3 / CALLS as f64;
+            let mean = total.as_secs_f64() * 1e3 / setup.workload.calls() as f64;
             means.entry(name).or_default().push(mean);
         }
     }

@@ -1,6 +1,6 @@
 //! One event for one program, and what should be said to it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
@@ -14,8 +14,8 @@ pub enum Program {
     Floor,
     /// The build of the hook that the site is for.
     Hook,
-    /// A script that knows the devt names only.
-    Peer(String, &'static str),
+    /// A script that knows the devt names only, or a hook of others, as its program and arguments.
+    Peer(String, Vec<String>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Case {
     /// Large events and slow programs are sampled less.
     pub fn every(&self) -> usize {
         match (&self.program, self.event.len()) {
-            (Program::Peer(..), _) => 20,
+            (Program::Peer(..), _) => 5,
             (_, len) if len >= KIB * KIB => 8,
             _ => 1,
         }
@@ -86,16 +86,12 @@ impl Case {
         let mut command = match &self.program {
             Program::Floor => Command::new(site.program("floor")),
             Program::Hook => Command::new(site.program("statewarden")),
-            Program::Peer(interpreter, _) => Command::new(interpreter),
+            Program::Peer(program, _) => Command::new(program),
         };
-        match self.program {
+        match &self.program {
             Program::Floor => &mut command,
             Program::Hook => command.arg("hook"),
-            Program::Peer(_, script) => command.arg(
-                Path::new(env!("CARGO_MANIFEST_DIR"))
-                    .join("peers")
-                    .join(script),
-            ),
+            Program::Peer(_, args) => command.args(args),
         };
         command
             .env_clear()

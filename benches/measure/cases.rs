@@ -1,5 +1,6 @@
 //! What is measured: every class of event at every size it comes in.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -27,12 +28,21 @@ const RUNS: &str = ".git/statewarden/runs.json";
 const FLOW: &str =
     include_str!("../../tests/fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
 
-pub fn all(site: &Site) -> Vec<Case> {
+/// `installed` are hooks of others: a name and a command line each.
+pub fn all(site: &Site, installed: &[(String, String)]) -> Vec<Case> {
     let peers: Vec<_> = PEERS
         .iter()
-        .filter_map(|(name, script, itself)| Some((*name, path_of(name, itself)?, *script)))
+        .filter_map(|(name, script, itself)| {
+            Some((
+                *name,
+                Program::Peer(path_of(name, itself)?, vec![script_of(script)]),
+            ))
+        })
         .collect();
-    let mut cases = Vec::new();
+    let mut cases: Vec<_> = installed
+        .iter()
+        .flat_map(|(name, line)| installed_peer(site, name, line))
+        .collect();
     for len in SIZES {
         cases.extend(writes(site, len, &peers));
         cases.extend(calls(site, len));
@@ -43,13 +53,49 @@ pub fn all(site: &Site) -> Vec<Case> {
     cases
 }
 
+fn script_of(script: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("peers")
+        .join(script);
+    path.to_string_lossy().into_owned()
+}
+
+/// What a hook of others takes for the common events, whatever it answers.
+fn installed_peer(site: &Site, name: &str, line: &str) -> Vec<Case> {
+    let bash = |command: &str| call(site, "Bash", json!({ "command": command }));
+    let mut words = line.split_whitespace().map(str::to_owned);
+    let program = Program::Peer(words.next().unwrap_or_default(), words.collect());
+    [
+        ("unrelated Write", write(site, "src/module/new.rs", 300)),
+        (
+            "allowed Write",
+            write(site, ".devt/state/scratchpad.md", 300),
+        ),
+        ("denied Write", write(site, ".devt/state/notes.md", 300)),
+        (
+            "git Bash",
+            bash("git status --short && git diff --stat HEAD~1"),
+        ),
+        (
+            "unrelated Bash",
+            bash("cargo test --workspace 2>&1 | tail -n 40"),
+        ),
+    ]
+    .into_iter()
+    .map(|(what, event)| Case {
+        program: program.clone(),
+        ..Case::hook(&format!("{name}: {what}"), &event, Answer::Any)
+    })
+    .collect()
+}
+
 fn path_of(interpreter: &str, itself: &[&str]) -> Option<String> {
     let output = Command::new(interpreter).args(itself).output().ok()?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
 /// A write by what becomes of it, for us, for a process that does nothing, and for the peers.
-fn writes(site: &Site, len: usize, peers: &[(&str, String, &'static str)]) -> Vec<Case> {
+fn writes(site: &Site, len: usize, peers: &[(&str, Program)]) -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, below, answer) in [
         ("unrelated Write", "src/module/new.rs", Answer::Silence),
@@ -68,9 +114,9 @@ fn writes(site: &Site, len: usize, peers: &[(&str, String, &'static str)]) -> Ve
             });
         }
         cases.push(Case::hook(name, &event, answer));
-        for (peer, path, script) in peers {
+        for (peer, program) in peers {
             cases.push(Case {
-                program: Program::Peer(path.clone(), script),
+                program: program.clone(),
                 ..Case::hook(&format!("{peer}: {name}"), &event, answer)
             });
         }

@@ -25,6 +25,8 @@ struct Options {
     rounds: usize,
     only: String,
     beside: Option<PathBuf>,
+    /// Hooks of others: a name and a command line each.
+    peers: Vec<(String, String)>,
     append: bool,
 }
 
@@ -38,6 +40,7 @@ fn options() -> Result<Options> {
         rounds: 400,
         only: String::new(),
         beside: None,
+        peers: Vec::new(),
         append: false,
     };
     while let Some(arg) = args.next() {
@@ -49,6 +52,13 @@ fn options() -> Result<Options> {
             "--rounds" => options.rounds = value()?.parse()?,
             "--only" => options.only = value()?,
             "--beside" => options.beside = Some(value()?.into()),
+            "--peer" => options.peers.push({
+                let peer = value()?;
+                let (name, line) = peer
+                    .split_once('=')
+                    .context("`--peer` takes NAME=COMMAND")?;
+                (name.to_owned(), line.to_owned())
+            }),
             "--append" => options.append = true,
             _ => bail!("unknown option `{arg}`"),
         }
@@ -83,7 +93,9 @@ fn main() -> Result<()> {
         .collect::<Result<Vec<_>>>()?;
     let mut cases = Vec::new();
     for (n, site) in sites.iter().enumerate() {
-        let all = cases::all(site).into_iter().chain(scaling::all(site)?);
+        let all = cases::all(site, &options.peers)
+            .into_iter()
+            .chain(scaling::all(site)?);
         for case in all.filter(|case| case.name.contains(&options.only) || is_floor(case)) {
             if n == 0 {
                 cases.push((site, case));
