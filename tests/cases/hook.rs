@@ -257,6 +257,13 @@ impl Stage {
         match word {
             "by" => *event = self.sandbox.by(rest, event.take()),
             "in" => event["cwd"] = self.sandbox.path(rest).into(),
+            "prints" => {
+                let text = format!("{}\n", rest.replace("\\n", "\n"));
+                match event["hook_event_name"].as_str() {
+                    Some("PostToolUseFailure") => event["error"] = text.into(),
+                    _ => event["tool_response"]["stdout"] = text.into(),
+                }
+            }
             "with" => {
                 let more: Map<String, Value> =
                     serde_json::from_str(rest).map_err(|error| error.to_string())?;

@@ -15,7 +15,7 @@ use std::ops::Deref;
 use serde_json::{Value, json};
 use statewarden::systems::agent_flow::state::read_workflow;
 
-use crate::support::{EVENTS, GATES, Ran, Sandbox, assert_has, keys};
+use crate::support::{EVENTS, GATES, Ran, Sandbox, keys};
 
 pub(crate) const SINGLE: &str = ".claude/orchestration.local.md";
 pub(crate) const TEAM: &str = ".claude/team-orchestration.local.md";

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use crate::support::{Sandbox, assert_has};
+use crate::support::Sandbox;
 
 const STATE: &str = ".devt/state/plan.md";
 
@@ -143,119 +143,4 @@ fn what_was_changed_is_in_reach_of_a_stash() {
     let changed = format!("{COMMIT}; echo y > .devt/state/plan.md; echo new > src/b.rs");
     check_exactly(&changed, TAKING);
     check_exactly(&format!("{changed}; git add -A"), &TAKING[..8]);
-}
-
-#[test]
-fn a_pattern_spares_what_it_matches_and_nothing_beside_it() {
-    for (exclude, spares_all) in [
-        ("-e .claude -e .devt", true),
-        ("-e .claude/.docs -e .devt", false),
-        (
-            "-e .claude/.docs -e .claude/orchestration.local.md -e .devt",
-            true,
-        ),
-        ("-e .claude -e .devt -e '!.devt'", false),
-        ("-e .claude -e .devt/state/plan.md", false),
-    ] {
-        let sandbox = Sandbox::new();
-        for path in [
-            STATE,
-            ".devt/state/spec.md",
-            ".claude/.docs/260110-task/state.json",
-            ".claude/orchestration.local.md",
-        ] {
-            sandbox.write(path, "x\n");
-        }
-        sandbox.script("git init -q");
-        let event = sandbox.bash_event(&format!("git clean -fdx {exclude}"));
-        let expected = if spares_all { "allow" } else { "bulk-removal" };
-        assert_eq!(sandbox.hook(&event).decision(), expected, "{exclude}");
-    }
-}
-
-/// `fx` is a work tree of the project, `clone` another repository.
-#[test]
-fn a_work_tree_and_a_clone_may_go() {
-    for (prepare, command, expected) in [
-        ("", "git worktree remove fx", "allow"),
-        ("", "git worktree remove --force fx", "allow"),
-        ("", "rm -rf fx && git worktree prune", "allow"),
-        ("", "cd fx && git clean -fdx", "allow"),
-        ("", "rm -rf clone", "allow"),
-        ("", "rm -rf clone fx", "allow"),
-        ("", "mv clone ../elsewhere", "allow"),
-        ("", "rm -rf clone/.devt", "bulk-removal"),
-        ("", "rm -rf .devt", "bulk-removal"),
-        (
-            "touch src/x fx/src/x",
-            "git worktree remove --force fx",
-            "allow",
-        ),
-        (
-            "touch fx/.devt/state/handoff.json",
-            "git worktree remove fx",
-            "allow",
-        ),
-        (
-            "touch fx/.devt/state/handoff.json",
-            "git worktree remove --force fx",
-            "bulk-removal",
-        ),
-        (
-            "touch fx/.devt/state/handoff.json",
-            "rm -rf fx",
-            "bulk-removal",
-        ),
-        (
-            "touch clone/.devt/state/handoff.json",
-            "rm -rf clone",
-            "allow",
-        ),
-        (
-            "touch clone/.devt/state/handoff.json",
-            "cd clone && git clean -fd",
-            "bulk-removal",
-        ),
-    ] {
-        let sandbox = Sandbox::new();
-        sandbox.write(STATE, "x\n");
-        sandbox.write("src/a.rs", "x\n");
-        sandbox.script(&format!(
-            "git init -q; {COMMIT}; git worktree add -q fx; git clone -q . clone; {prepare}"
-        ));
-        let ran = sandbox.hook(&sandbox.bash_event(command));
-        assert_eq!(ran.decision(), expected, "{prepare}: {command}");
-        if expected != "allow" && prepare.contains("fx/") {
-            assert_has(&ran.stdout(), "git does not track `handoff.json`");
-        }
-    }
-}
-
-#[test]
-fn what_deletes_beside_its_work_is_a_removal() {
-    for (command, expected) in [
-        ("rsync -a --delete src/ ./", "bulk-removal"),
-        ("rsync -a --delete --exclude .git src/ ./", "bulk-removal"),
-        ("rsync -a --delete --exclude .devt src/ ./", "allow"),
-        (
-            "rsync -a --delete --delete-excluded --exclude .devt src/ ./",
-            "bulk-removal",
-        ),
-        ("rsync -a --exclude .git src/ ./", "allow"),
-        ("rsync -a --delete src/ build/", "allow"),
-        ("tar czf x.tgz .devt --remove-files", "bulk-removal"),
-        ("tar --remove-files -cf x.tar src", "allow"),
-        (
-            "tar -C .devt --remove-files -cf x.tar state",
-            "bulk-removal",
-        ),
-        ("tar czf x.tgz .devt", "allow"),
-    ] {
-        let sandbox = Sandbox::new();
-        sandbox.write(STATE, "x\n");
-        sandbox.write("src/a.rs", "x\n");
-        sandbox.write("build/a.rs", "x\n");
-        let ran = sandbox.hook(&sandbox.bash_event(command));
-        assert_eq!(ran.decision(), expected, "{command}");
-    }
 }

@@ -73,7 +73,6 @@ mod malformed;
 /// Tools of MCP servers.
 mod mcp;
 /// Names where the verbs and the hook must agree.
-mod names;
 #[cfg(unix)]
 mod npm;
 /// Events that are odd JSON.

@@ -236,14 +236,6 @@ impl Sandbox {
         )
     }
 
-    /// An Edit of the main thread in a file of the project.
-    pub fn edit_event(&self, below: &str, old: &str, new: &str) -> Value {
-        self.event(
-            "Edit",
-            json!({ "file_path": self.path(below), "old_string": old, "new_string": new }),
-        )
-    }
-
     /// The same event by an agent.
     pub fn by(&self, agent: &str, mut event: Value) -> Value {
         event["agent_type"] = agent.into();
