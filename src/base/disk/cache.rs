@@ -66,8 +66,8 @@ impl DirCache {
             return true;
         };
         match self.way(dir) {
-            Way::Missing | Way::File => true,
-            Way::Dir => !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()),
+            Way::Missing => true,
+            Way::Open => !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()),
             Way::Unknown => false,
         }
     }

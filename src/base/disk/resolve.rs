@@ -17,15 +17,18 @@ pub(crate) fn is_missing(error: &io::Error) -> bool {
 
 /// A directory's path without links.
 pub(crate) fn real_dir(dir: &str) -> Option<String> {
+    if is_collapsed(dir) && leads_straight(dir) {
+        return Some(dir.to_owned());
+    }
     fs::canonicalize(dir).ok().map(|real| path::from_os(&real))
 }
 
 /// Where a path leads without a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    Dir,
-    /// To a file, or a file is on the way.
-    File,
+    /// To what is there.
+    Open,
+    /// To nothing, or a file is on the way.
     Missing,
     /// There are links, or the disk does not say.
     Unknown,
@@ -35,7 +38,7 @@ pub(crate) enum Way {
 /// letters, it is unknown.
 pub(crate) fn way_to(path: &str) -> Way {
     let mut known = path;
-    loop {
+    while !leads_straight(known) {
         match fs::canonicalize(known) {
             Ok(real) if path::from_os(&real) == known => break,
             Err(error) if is_missing(&error) && fs::symlink_metadata(known).is_err() => {
@@ -47,17 +50,35 @@ pub(crate) fn way_to(path: &str) -> Way {
             Ok(_) | Err(_) => return Way::Unknown,
         }
     }
-    match fs::metadata(known) {
-        Ok(meta) if !meta.is_dir() => Way::File,
-        Ok(_) if known == path => Way::Dir,
-        Ok(_) => Way::Missing,
-        Err(_) => Way::Unknown,
+    if known == path {
+        Way::Open
+    } else {
+        Way::Missing
     }
+}
+
+/// Whether Linux says that something is at a path and no part of it is a link: one question
+/// where each part takes one. An old kernel does not say it.
+#[cfg(target_os = "linux")]
+fn leads_straight(path: &str) -> bool {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let links = ResolveFlags::NO_SYMLINKS;
+    path.starts_with('/') && openat2(CWD, path, flags, Mode::empty(), links).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leads_straight(_: &str) -> bool {
+    false
 }
 
 /// Whether no part of a path is a link.
 pub(crate) fn is_free_of_links(path: &str) -> bool {
-    matches!(path::collapse(path), Cow::Borrowed(_)) && way_to(path) != Way::Unknown
+    is_collapsed(path) && way_to(path) != Way::Unknown
+}
+
+fn is_collapsed(path: &str) -> bool {
+    matches!(path::collapse(path), Cow::Borrowed(_))
 }
 
 /// Whether an act goes through a link at the end of a path or takes the link itself.
