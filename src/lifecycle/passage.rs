@@ -134,7 +134,7 @@ fn reach_no_usual_site(changes: &Analysis, project: &Project) -> bool {
 fn has_no_usual_site(project: &Project, cwd: &str) -> bool {
     let usual = Settings::default();
     let registry = Registry::new(&usual, &[]);
-    !project.own_folder().is_dir()
-        && !project.memory().is_dir()
+    !project.has_memory()
+        && !project.own_folder().is_dir()
         && sites::around(project, &registry, &[cwd.to_owned()]).is_empty()
 }

@@ -50,7 +50,7 @@ impl<'w> Context<'w> {
     /// Whether the project has a site, or our folder or memory already: what is none of
     /// our business stays untouched.
     pub fn is_concerned(&self, sites: &[Site<'_>]) -> bool {
-        !sites.is_empty() || self.own_folder().is_dir() || self.project.memory().is_dir()
+        !sites.is_empty() || self.project.has_memory() || self.own_folder().is_dir()
     }
 
     /// The sites at the project's root, and at the event's directory and above it.

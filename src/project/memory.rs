@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -25,30 +26,68 @@ const EARLIER: &str = "recorder";
 /// The file of the runs of agents.
 pub const RUNS: &str = "runs.json";
 
+/// Where the memory is or can be, and whether it was there when it was first asked for.
+#[derive(Clone, Debug)]
+pub(super) struct MemoryFolder {
+    dir: PathBuf,
+    is_there: bool,
+}
+
+impl MemoryFolder {
+    fn at(dir: PathBuf) -> Self {
+        let is_there = dir.is_dir();
+        Self { dir, is_there }
+    }
+}
+
 impl Project {
     /// The folder of the memory: index, contents, running calls, change log, and what else has
     /// to be out of a clean-up's reach. It need not be there yet; one that is in an earlier
     /// place moves here when this is first asked.
     pub fn memory(&self) -> &Path {
-        self.memory.get_or_init(|| {
-            let places = self.memory_places();
-            let place = places[0].clone();
-            let earlier = places[1..].iter().find(|earlier| earlier.is_dir());
-            let Some(earlier) = earlier else {
-                return place;
-            };
-            if place.is_dir() {
-                return place;
+        &self.memory_place().dir
+    }
+
+    /// Whether there is a memory: one that was there stays, one that was not can be made.
+    pub fn has_memory(&self) -> bool {
+        self.had_memory() || self.memory().is_dir()
+    }
+
+    /// Whether there was one when that was first asked.
+    pub(super) fn had_memory(&self) -> bool {
+        self.memory_place().is_there
+    }
+
+    fn memory_place(&self) -> &MemoryFolder {
+        self.memory.get_or_init(|| self.find_memory())
+    }
+
+    fn find_memory(&self) -> MemoryFolder {
+        let own = || MemoryFolder::at(self.own_folder().join(EARLIER));
+        let mut places = [Self::place_in_git, Self::place_of_user]
+            .into_iter()
+            .filter_map(|find| find(self));
+        let Some(place) = places.next() else {
+            return own();
+        };
+        if place.is_there {
+            return place;
+        }
+        let mut earlier = places.chain(iter::once_with(own));
+        let Some(earlier) = earlier.find(|place| place.is_there) else {
+            return place;
+        };
+        match relocate(&earlier.dir, &place.dir) {
+            Ok(()) => MemoryFolder {
+                dir: place.dir,
+                ..earlier
+            },
+            Err(error) => {
+                let (from, to) = (earlier.dir.display(), place.dir.display());
+                warn::warn(&format!("could not move `{from}` to `{to}`: {error}"));
+                earlier
             }
-            match relocate(earlier, &place) {
-                Ok(()) => place,
-                Err(error) => {
-                    let (from, to) = (earlier.display(), place.display());
-                    warn::warn(&format!("could not move `{from}` to `{to}`: {error}"));
-                    earlier.clone()
-                }
-            }
-        })
+        }
     }
 
     /// The same folder, made where it is not there.
@@ -57,7 +96,7 @@ impl Project {
     /// It cannot be made.
     pub fn make_memory(&self) -> io::Result<&Path> {
         let memory = self.memory();
-        if !memory.is_dir() {
+        if !self.has_memory() {
             memory.parent().map_or(Ok(()), make_dir)?;
             make_private_dir(memory)?;
             self.take_over_runs(memory);
@@ -78,9 +117,8 @@ impl Project {
     /// Where the runs of agents are kept: in the memory once there is one, since calls run code
     /// from then on.
     pub fn runs_folder(&self) -> &Path {
-        let memory = self.memory();
-        if memory.is_dir() {
-            memory
+        if self.has_memory() {
+            self.memory()
         } else {
             self.own_folder()
         }
@@ -102,21 +140,18 @@ impl Project {
         change_value(self.make_memory()?, file, change)
     }
 
-    /// The places where the memory can be, the right one first.
-    pub fn memory_places(&self) -> Vec<PathBuf> {
-        let in_git = git_common_dir(Path::new(&self.main.dir)).map(|(common, tree)| {
-            let folder = common.join(OWN_FOLDER);
-            tree.map_or(folder.clone(), |tree| folder.join("worktrees").join(tree))
-        });
-        let is_usable =
-            |place: &PathBuf| place.is_dir() || git_dir_above(place).is_some_and(is_writable);
-        let of_user = self.state_home.as_deref().map(|home| {
-            let homes = Path::new(home).join(OWN_FOLDER);
-            homes.join(label(self.main.real()))
-        });
-        let own = self.own_folder().join(EARLIER);
-        let places = in_git.filter(is_usable).into_iter().chain(of_user);
-        places.chain([own]).collect()
+    fn place_in_git(&self) -> Option<MemoryFolder> {
+        let (common, tree) = git_common_dir(Path::new(&self.main.dir))?;
+        let folder = common.join(OWN_FOLDER);
+        let dir = tree.map_or(folder.clone(), |tree| folder.join("worktrees").join(tree));
+        let place = MemoryFolder::at(dir);
+        let is_usable = place.is_there || git_dir_above(&place.dir).is_some_and(is_writable);
+        is_usable.then_some(place)
+    }
+
+    fn place_of_user(&self) -> Option<MemoryFolder> {
+        let homes = Path::new(self.state_home.as_deref()?).join(OWN_FOLDER);
+        Some(MemoryFolder::at(homes.join(label(self.main.real()))))
     }
 }
 
@@ -145,8 +180,8 @@ fn to_plain(c: char) -> char {
 /// tree where the root is a linked one: of a bare repository each has a memory of its own.
 fn git_common_dir(root: &Path) -> Option<(PathBuf, Option<String>)> {
     let git = root.join(".git");
-    if fs::metadata(&git).ok()?.is_dir() {
-        return git.join("HEAD").exists().then_some((git, None));
+    if git.join("HEAD").exists() {
+        return Some((git, None));
     }
     let text = read_text(&git).ok()??;
     let dir = root.join(text.strip_prefix("gitdir:")?.trim());

@@ -17,6 +17,7 @@ use crate::host::client_files;
 use crate::host::settings_json::is_our_name;
 use crate::log::append::{Logs, own_folder};
 use crate::project::accepted::Accepted;
+use crate::project::memory::MemoryFolder;
 use crate::project::plugins::{CONTRACT, EnabledPlugins};
 use crate::project::registry::Registry;
 use crate::project::stamps::Stamps;
@@ -93,8 +94,8 @@ pub struct Project {
     /// The directory of what programs keep for the user.
     pub(super) state_home: Option<String>,
     own_folder: PathBuf,
-    /// The folder of the memory, once it is asked for.
-    pub(super) memory: OnceCell<PathBuf>,
+    /// Where the memory is, once that is asked for.
+    pub(super) memory: OnceCell<MemoryFolder>,
     /// What the client's plugins bring, once that is asked for.
     pub(super) plugins: OnceCell<EnabledPlugins>,
     /// The paths of the settings files, once they are asked for.
@@ -295,9 +296,7 @@ impl Project {
         self.own_files.get_or_init(|| {
             let contracts = self.enabled_plugins().contracts.iter().cloned();
             let elsewhere = contracts.filter(|path| self.main.relative(path).is_none());
-            let memory = Some(self.memory())
-                .filter(|dir| dir.is_dir())
-                .map(path::from_os);
+            let memory = self.has_memory().then(|| path::from_os(self.memory()));
             env::own_program().chain(elsewhere).chain(memory).collect()
         })
     }

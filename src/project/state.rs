@@ -101,7 +101,7 @@ impl Project {
             self.change_state(|state| state.wired = state.wired.or(Some(dir)))?;
         }
         let mark = self.memory().join(WIRED);
-        if !self.memory().is_dir() || mark.exists() {
+        if !self.has_memory() || mark.exists() {
             return Ok(());
         }
         replace_private(&mark, b"")

@@ -231,7 +231,7 @@ impl<'w> Recorder<'w> {
         can_tell: bool,
         progress: &dyn Fn(&Call) -> Option<Progress>,
     ) -> Vec<Finding> {
-        if !self.dir().is_dir() {
+        if !self.project.has_memory() {
             return Vec::new();
         }
         let step = Step {
@@ -249,7 +249,7 @@ impl<'w> Recorder<'w> {
 
     /// Sends what is undelivered to another recipient.
     pub fn pass_on(&self, to: &dyn Fn(&Recipient) -> Option<Recipient>) {
-        if self.dir().is_dir() {
+        if self.project.has_memory() {
             let passed = self.locked(|locked| findings::pass_on(locked, to));
             warn_on_error("could not note what is still to be reported", &passed);
         }
@@ -257,7 +257,7 @@ impl<'w> Recorder<'w> {
 
     /// Notes what is known of an agent, for the day the user interrupts.
     pub fn note_agent(&self, note: &agents::Note) {
-        if self.dir().is_dir() {
+        if self.project.has_memory() {
             let noted = agents::note(&self.dir(), note);
             warn_on_error("could not note an agent", &noted);
         }
@@ -266,7 +266,7 @@ impl<'w> Recorder<'w> {
     /// Keeps the memory small and whole: contents that nothing refers to go, those that should
     /// be there and are not come, and what was undone long ago goes.
     pub fn tidy(&self) {
-        if !self.dir().is_dir() {
+        if !self.project.has_memory() {
             return;
         }
         let tidied = self.locked(|locked| {
@@ -338,7 +338,7 @@ impl<'w> Recorder<'w> {
         write: &mut dyn FnMut() -> (T, WritesTo),
     ) -> T {
         let (dir, mut written) = (self.dir(), None);
-        let has_looked = dir.is_dir();
+        let has_looked = self.project.has_memory();
         let begins = !has_looked && !self.is_concerned();
         if has_looked {
             let noted = with_lock(&dir, wait, |locked| {
@@ -398,7 +398,7 @@ impl<'w> Recorder<'w> {
 
     /// Whether there is anything to look after here.
     fn is_concerned(&self) -> bool {
-        self.dir().is_dir()
+        self.project.has_memory()
             || self.project.own_folder().is_dir()
             || !places::around(self.project, self.registry, &self.around).is_empty()
     }
