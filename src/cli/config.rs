@@ -138,13 +138,13 @@ fn show(context: &CliContext<'_>) -> Result<Answer> {
         .chain(of_systems(rules, &layers))
         .collect();
     settings.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-    let files = context.project.settings_files(context.env).into_iter();
+    let files = context.project.settings_files(context.env).iter();
     let document = SettingsList {
         settings,
         files: files
             .map(|(_, path)| SettingsFile {
-                state: state(&path, &layers, context),
-                path,
+                state: state(path, &layers, context),
+                path: path.clone(),
             })
             .collect(),
     };

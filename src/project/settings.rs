@@ -19,12 +19,11 @@ pub const MAX_CONTRACTS: usize = 100;
 impl Project {
     /// The settings files that count, weakest first; of those that are no contracts each may be
     /// missing.
-    pub fn settings_files(&self, env: &Env) -> Vec<(Layer, String)> {
-        let files = self.settings_files.get_or_init(|| {
+    pub fn settings_files(&self, env: &Env) -> &[(Layer, String)] {
+        self.settings_files.get_or_init(|| {
             let contracts = self.contract_files(self.enabled_plugins());
             contracts.chain(self.own_settings_files(env)).collect()
-        });
-        files.clone()
+        })
     }
 
     fn own_settings_files(&self, env: &Env) -> impl Iterator<Item = (Layer, String)> {
@@ -66,7 +65,7 @@ impl Project {
     /// The settings files as they were when this was first asked: an event goes by one state.
     pub(super) fn read_settings(&self, env: &Env) -> &[SettingsFile] {
         self.read_settings.get_or_init(|| {
-            let files = self.settings_files(env).into_iter();
+            let files = self.settings_files(env).iter().cloned();
             files
                 .map(|(layer, path)| SettingsFile::read(layer, path))
                 .collect()
@@ -122,7 +121,7 @@ impl Project {
 
     /// The files as commands read them.
     pub fn layers_of_commands(&self, env: &Env) -> Layers {
-        let paths = self.settings_files(env).into_iter();
+        let paths = self.settings_files(env).iter().cloned();
         let files = paths.map(|(layer, path)| SettingsFile::read_or_lost_link(layer, path));
         self.in_force(files.collect())
     }

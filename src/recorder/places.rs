@@ -122,11 +122,7 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
 /// The settings, logs and gates of this program, and the project's settings of Claude Code, with
 /// the directory that holds them: it may be renamed and linked back.
 pub fn own_files(project: &Project, env: &Env) -> Vec<PathBuf> {
-    let settings = project
-        .settings_files(env)
-        .into_iter()
-        .map(|(_, path)| path)
-        .chain(project.client_settings());
+    let settings = project.settings_files(env).iter();
     let logs = project.logs().all().map(|log| log.path());
     let gates = project.own_folder().join("gates");
     let gates = list::readable(&gates)
@@ -134,7 +130,8 @@ pub fn own_files(project: &Project, env: &Env) -> Vec<PathBuf> {
         .map(|entry| gates.join(entry.name));
     let held_by = project.own_folder().parent().map(Path::to_owned);
     settings
-        .map(PathBuf::from)
+        .map(|(_, path)| PathBuf::from(path))
+        .chain(project.client_settings().map(PathBuf::from))
         .chain(held_by)
         .chain(logs)
         .chain(gates.collect::<Vec<_>>())

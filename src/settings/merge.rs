@@ -115,6 +115,9 @@ impl fmt::Display for LeftOut {
 pub type Source<'a> = (Layer, &'a str, Result<&'a str, &'a str>);
 
 pub(crate) fn resolve(layers: &[Source<'_>], known: &[KnownSystem]) -> Resolved {
+    if layers.is_empty() {
+        return Resolved::default();
+    }
     let (contracts, settings): (Vec<&Source<'_>>, Vec<&Source<'_>>) = layers
         .iter()
         .partition(|(layer, ..)| *layer == Layer::Contract);

@@ -30,11 +30,11 @@ pub(super) fn around(dir: &str, context: &CliContext<'_>) -> Option<String> {
 
 /// The settings with contracts that need not be installed, by their absolute paths.
 pub(super) fn settings_with(own: &[String], context: &CliContext<'_>) -> Resolved {
-    let settings = context.project.settings_files(context.env).into_iter();
+    let settings = context.project.settings_files(context.env).iter();
     let others = settings.filter(|(_, file)| !own.contains(file));
     let all = own.iter().map(|file| (Layer::Contract, file.clone()));
     let files = all
-        .chain(others)
+        .chain(others.cloned())
         .map(|(layer, path)| SettingsFile::read_or_lost_link(layer, path));
     context.project.resolve(&Layers::of(files))
 }

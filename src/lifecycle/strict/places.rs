@@ -32,7 +32,7 @@ const HOLDERS: [(&str, &str, &str); 3] = [
 pub fn read_only(context: &Context<'_>, env_file: Option<&str>) -> Vec<PathBuf> {
     let project = &context.project;
     let own = project.own_folder().to_owned();
-    let settings = project.settings_files(context.env).into_iter();
+    let settings = project.settings_files(context.env).iter();
     let mut paths = vec![own.with_extension("d"), project.memory().to_owned(), own];
     if let Some(dir) = &project.claude_dir {
         paths.extend(client_files::BEFORE_COMMANDS.map(|name| Path::new(dir).join(name)));
