@@ -58,8 +58,10 @@ use crate::base::env::Env;
 use crate::base::path;
 use crate::base::text::printable;
 use crate::base::warn::warn;
+use crate::lifecycle::settings_review;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::recorder::calls::Notes;
 use crate::settings::merge::Resolved;
 use crate::systems::declared::DeclaredSystem;
 use crate::systems::system;
@@ -279,8 +281,7 @@ fn run_in_project(
 ) -> Result<Answer> {
     let (env, cwd) = (&Env::read(), cwd(cli)?);
     let project = Project::discover(cli.project.as_deref(), env, &cwd);
-    let running = crate::lifecycle::calls::running(&project);
-    crate::lifecycle::settings_review::review(&project, env, &running);
+    settings_review::review(&project, env, &Notes::of(&project));
     let rules = project.settings(env);
     if let Some(id) = &cli.system {
         global::check_id(id, &rules.settings)?;

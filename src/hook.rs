@@ -27,6 +27,7 @@ use crate::lifecycle::{
 };
 use crate::project::context::Context;
 use crate::project::roots::Project;
+use crate::recorder::calls::Notes;
 use crate::shell::Scene;
 
 /// Serves one event from stdin. The process ends with it, so what a panic needs
@@ -99,10 +100,10 @@ fn answer(
         return before_call(event, cwd, env, project, now);
     }
     let project = Project::discover(project, env, &cwd);
-    let running = calls::running(&project);
-    let of_agent = nested::as_agent(event, &running);
+    let noted = Notes::of(&project);
+    let of_agent = nested::as_agent(event, &noted);
     let event = of_agent.as_ref().unwrap_or(event);
-    let held = settings_review::review(&project, env, &running);
+    let held = settings_review::review(&project, env, &noted);
     let rules = project.rules(env);
     in_context(project, &rules, cwd, env, now, |context| {
         if env.client.is_none() && event.is_of_tool() {
@@ -110,8 +111,7 @@ fn answer(
         }
         let reply = at(point, context, event);
         if point == HookPoint::SessionStart {
-            let running = calls::running(&context.project);
-            settings_review::review(&context.project, env, &running);
+            settings_review::begin(context);
         }
         let reply = settings_review::tell(context, &held, reply);
         if point == HookPoint::SessionStart {
@@ -181,25 +181,25 @@ fn before_call(
         return Reply::Silent;
     }
     let project = Project::discover(project, env, &cwd);
-    let running = calls::running(&project);
-    let of_agent = nested::as_agent(event, &running);
-    let event = of_agent.as_ref().unwrap_or(event);
-    let held = settings_review::review(&project, env, &running);
+    let noted = Notes::of(&project);
+    let held = settings_review::review(&project, env, &noted);
     let rules = match reading.exit_by_place(&project, env, &cwd) {
         ControlFlow::Break(_) => return Reply::Silent,
         ControlFlow::Continue(rules) => rules,
     };
     in_context(project, &rules, cwd, env, now, |context| {
+        let of_agent = nested::as_agent(event, &noted);
+        let event = of_agent.as_ref().unwrap_or(event);
         if env.client.is_none() {
             session_start::prove(context, event);
         }
-        let reply = guard(context, event, reading);
+        let reply = guard(context, event, reading, &noted);
         settings_review::tell(context, &held, reply)
     })
 }
 
 /// Judges a call that changes something, and keeps what the recorder has to know of it.
-fn guard(context: &Context<'_>, event: &Event<'_>, reading: Reading) -> Reply {
+fn guard(context: &Context<'_>, event: &Event<'_>, reading: Reading, noted: &Notes) -> Reply {
     let is_understood = reading.is_understood();
     let judged = match reading.changes {
         Ok(changes) => judge::judge_call(context, event, changes),
@@ -219,7 +219,7 @@ fn guard(context: &Context<'_>, event: &Event<'_>, reading: Reading) -> Reply {
         } else {
             (None, None)
         };
-        calls::before_call(context, event, call, written, &claims);
+        calls::before_call(context, event, call, written, &claims, noted);
         settings_review::begin(context);
     }
     reply

@@ -9,7 +9,7 @@ use crate::base::actor::Actor;
 use crate::base::clock::millis;
 use crate::base::{env, process};
 use crate::project::roots::Project;
-use crate::recorder::calls::{self, Call, Caller, Work};
+use crate::recorder::calls::{self, Call, Caller, Notes, Work};
 
 /// A session that is older than a call by less than this may be the call's: its age is measured
 /// in hundredths of a second.
@@ -60,7 +60,7 @@ impl Origin {
     pub(super) fn caller(&self, project: &Project) -> Option<Caller> {
         let mut calls = match self {
             Self::Elsewhere => return None,
-            Self::Call => calls::running(project.memory()),
+            Self::Call => Notes::of(project).running().cloned().collect(),
             Self::Unclear(calls) => calls.clone(),
         };
         calls.retain(|call| matches!(call.work, Work::RunsCode(_)));

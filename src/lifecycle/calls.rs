@@ -16,12 +16,12 @@ use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
 use crate::project::context::Context;
-use crate::project::roots::Project;
 use crate::recorder::agents::{self, Note, What};
-use crate::recorder::calls::{self, Call, CallText, Caller, Progress, Work};
+use crate::recorder::calls::{self, Call, CallText, Caller, Notes, Progress, Work};
 use crate::recorder::contents::MAX_CONTENT;
 use crate::recorder::entry::BlobId;
 use crate::recorder::findings::{self, Finding, Recipient};
+use crate::recorder::look::Scope;
 use crate::recorder::mediate::{CallNote, Recorder};
 use crate::recorder::pipeline::Moment;
 use crate::shell::{Analysis, Scene};
@@ -105,11 +105,6 @@ pub(crate) enum Announcement {
     Unseen,
 }
 
-/// The calls that are said to run.
-pub(crate) fn running(project: &Project) -> Vec<Call> {
-    calls::running(project.memory())
-}
-
 /// Whether the call that has ended was seen before it ran.
 pub(crate) fn announcement(context: &Context<'_>, event: &Event<'_>) -> Announcement {
     let call = calls::find(context.project.memory(), event.tool_use_id.as_str());
@@ -136,6 +131,7 @@ pub(crate) fn before_call(
     call: Option<CallText>,
     written: Option<Target>,
     claims: &[Claim<'_>],
+    noted: &Notes,
 ) {
     // The command of a skill runs within the call of its skill, whose end is its end.
     if event.kind() == Kind::PreSkillShellCommand {
@@ -145,16 +141,13 @@ pub(crate) fn before_call(
         let recorder = Recorder::around(context, &call.text, &call.targets);
         recorder.before(
             caller(event),
-            Work::RunsCode(call.clone()),
+            Scope::All,
+            &|| Work::RunsCode(call.clone()),
             CallNote::Always,
+            noted,
         );
     } else if let Some(target) = written {
-        // What is larger than a content that is kept is known by its stat alone.
-        let content = event.input.content_within(MAX_CONTENT);
-        let work = Work::Writes {
-            path: path::collapse(&target.path).into_owned(),
-            content: content.map(|text| BlobId::of(text.as_bytes())),
-        };
+        let path = path::collapse(&target.path);
         let moves_gates = claims
             .iter()
             .any(|claim| claim.governed.system.moves_gates(&claim.entry));
@@ -163,7 +156,20 @@ pub(crate) fn before_call(
         } else {
             CallNote::BesideOthers
         };
-        Recorder::of(context).before(caller(event), work, note);
+        Recorder::of(context).before(
+            caller(event),
+            Scope::Path(&path),
+            &|| Work::Writes {
+                path: path.clone().into_owned(),
+                // What is larger than a content that is kept is known by its stat alone.
+                content: event
+                    .input
+                    .content_within(MAX_CONTENT)
+                    .map(|text| BlobId::of(text.as_bytes())),
+            },
+            note,
+            noted,
+        );
     }
 }
 

@@ -104,10 +104,9 @@ impl Reading {
             return ControlFlow::Continue(project.rules(env));
         }
         let layers = project.settings_layers(env);
-        let is_far = !layers.is_empty()
-            && !layers.may_make_site()
-            && reach_no_usual_site(changes, project)
-            && (self.is_understood() || has_no_usual_site(project, cwd));
+        let is_far = !layers.may_make_site()
+            && (self.is_understood() || has_no_usual_site(project, cwd))
+            && reach_no_usual_site(changes, project);
         if is_far {
             ControlFlow::Break(Exit::Places)
         } else if project.keeps_settings(env) {

@@ -7,24 +7,26 @@ use crate::host::reply::Reply;
 use crate::project::accepted::{self, Suspects};
 use crate::project::context::Context;
 use crate::project::roots::Project;
-use crate::recorder::calls::Call;
+use crate::recorder::calls::Notes;
 
 /// How many characters of paths a notice has room for.
 const ROOM: usize = 400;
 
 /// Looks at the settings files before they are read. Gives those that are held from now on, until
 /// the user knows of them.
-pub fn review(project: &Project, env: &Env, running: &[Call]) -> Vec<String> {
-    let suspects = if running.is_empty() {
-        Suspects::None
-    } else {
-        Suspects::Calls
-    };
-    let held = accepted::review(project, env, suspects);
+pub fn review(project: &Project, env: &Env, noted: &Notes) -> Vec<String> {
+    let held = accepted::review(project, env, &|| suspects(noted));
     held.unwrap_or_else(|error| {
         warn(&format!("could not look after the settings: {error}"));
         Vec::new()
     })
+}
+
+fn suspects(noted: &Notes) -> Suspects {
+    match noted.running().next() {
+        Some(_) => Suspects::Calls,
+        None => Suspects::None,
+    }
 }
 
 /// Remembers what is in force where nothing was remembered yet: from the first call on.

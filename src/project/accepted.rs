@@ -79,7 +79,11 @@ impl Accepted {
     }
 
     /// Compares the files with what is known of them. Says whether anything has changed.
-    fn compare(&mut self, present: BTreeMap<String, Option<String>>, suspects: Suspects) -> bool {
+    fn compare(
+        &mut self,
+        present: BTreeMap<String, Option<String>>,
+        suspects: &dyn Fn() -> Suspects,
+    ) -> bool {
         let before = self.clone();
         // What has gone is still known by its path.
         let known: Vec<String> = self.0.keys().cloned().collect();
@@ -90,11 +94,14 @@ impl Accepted {
             let is_held = entry.held.as_ref().is_some_and(|held| held.text == text);
             if entry.text == text {
                 entry.held = None;
-            } else if suspects == Suspects::Calls && !is_held {
-                let is_told = false;
-                entry.held = Some(Held { text, is_told });
             } else if !is_held {
-                *entry = Entry { text, held: None };
+                match suspects() {
+                    Suspects::Calls => {
+                        let is_told = false;
+                        entry.held = Some(Held { text, is_told });
+                    }
+                    Suspects::None => *entry = Entry { text, held: None },
+                }
             }
         }
         self.0
@@ -106,15 +113,19 @@ impl Accepted {
 /// Looks at the settings files of a project: what calls may have changed is held, the rest is in
 /// force. Gives the files that have not been reported to the user yet.
 ///
-/// Nothing is kept of a project that has no memory.
+/// Nothing is kept of a project that has no memory. Who are suspects is asked only where a file
+/// has changed.
 ///
 /// # Errors
 /// The memory cannot be written.
-pub fn review(project: &Project, env: &Env, suspects: Suspects) -> io::Result<Vec<String>> {
-    if !project.memory().is_dir() {
-        return Ok(Vec::new());
-    }
-    if project.kept_settings(env).is_some() && project.memory().join(FILE).exists() {
+pub fn review(
+    project: &Project,
+    env: &Env,
+    suspects: &dyn Fn() -> Suspects,
+) -> io::Result<Vec<String>> {
+    if !project.has_memory()
+        || (project.kept_settings(env).is_some() && project.memory().join(FILE).exists())
+    {
         // Of settings that are held none are kept.
         let _ = project.accepted.set(Accepted::default());
         return Ok(Vec::new());
@@ -129,28 +140,30 @@ pub fn review(project: &Project, env: &Env, suspects: Suspects) -> io::Result<Ve
         .collect();
     let known = Accepted::read(project);
     let (is_new, mut accepted) = (known.is_none(), known.unwrap_or_default());
-    let suspects = if is_new { Suspects::None } else { suspects };
-    if accepted.compare(present, suspects) || is_new {
+    let asked: &dyn Fn() -> Suspects = if is_new { &|| Suspects::None } else { suspects };
+    if accepted.compare(present, asked) || is_new {
         accepted.write(project)?;
     }
     if accepted.held().next().is_some() {
         project.forget_settings();
     }
-    let untold = accepted.0.iter().filter(|(_, entry)| {
-        let held = entry.held.as_ref();
-        held.is_some_and(|held| !held.is_told)
-    });
-    Ok(untold.map(|(path, _)| path.clone()).collect())
+    let mut untold = Vec::new();
+    for (path, entry) in &accepted.0 {
+        if entry.held.as_ref().is_some_and(|held| !held.is_told) {
+            untold.push(path.clone());
+        }
+    }
+    let _ = project.accepted.set(accepted);
+    Ok(untold)
 }
 
-/// Remembers what is in force where nothing was remembered yet.
+/// Remembers what is in force where the memory was made since a review.
 ///
 /// # Errors
 /// The memory cannot be written.
 pub fn begin(project: &Project, env: &Env) -> io::Result<()> {
-    let memory = project.memory();
-    if memory.is_dir() && !memory.join(FILE).exists() {
-        review(project, env, Suspects::None)?;
+    if !project.had_memory() && !project.memory().join(FILE).exists() {
+        review(project, env, &|| Suspects::None)?;
     }
     Ok(())
 }
@@ -211,19 +224,19 @@ mod tests {
     #[test]
     fn what_a_call_may_have_changed_is_held_until_it_is_accepted_or_taken_back() {
         let mut accepted = Accepted::default();
-        accepted.compare(now(&[("a", "1")]), Suspects::None);
-        assert!(!accepted.compare(now(&[("a", "1")]), Suspects::Calls));
+        accepted.compare(now(&[("a", "1")]), &|| Suspects::None);
+        assert!(!accepted.compare(now(&[("a", "1")]), &|| Suspects::Calls));
         // Changed, made and removed by a call.
-        assert!(accepted.compare(now(&[("a", "2"), ("b", "x")]), Suspects::Calls));
+        assert!(accepted.compare(now(&[("a", "2"), ("b", "x")]), &|| Suspects::Calls));
         check(&accepted, "a", Some("2"), Some("1"));
         check(&accepted, "b", Some("x"), None);
-        assert!(!accepted.compare(now(&[("a", "2"), ("b", "x")]), Suspects::None));
+        assert!(!accepted.compare(now(&[("a", "2"), ("b", "x")]), &|| Suspects::None));
         check(&accepted, "a", Some("2"), Some("1"));
-        accepted.compare(now(&[("b", "x")]), Suspects::Calls);
+        accepted.compare(now(&[("b", "x")]), &|| Suspects::Calls);
         check(&accepted, "a", None, Some("1"));
         assert!(accepted.held().eq(["a", "b"]));
         // Taken back, and changed by a person while no call ran.
-        accepted.compare(now(&[("a", "1"), ("b", "y")]), Suspects::None);
+        accepted.compare(now(&[("a", "1"), ("b", "y")]), &|| Suspects::None);
         check(&accepted, "a", Some("1"), Some("1"));
         check(&accepted, "b", Some("y"), Some("y"));
         assert!(accepted.held().next().is_none());

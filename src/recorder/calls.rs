@@ -3,6 +3,7 @@
 //!
 //! All times are those of the file system that holds the notes.
 
+use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use crate::base::disk::list;
 use crate::base::path;
 use crate::base::text::head;
 use crate::formats::json::line;
+use crate::project::roots::Project;
 use crate::recorder::entry::{BlobId, Change, Nanos};
 use crate::store::{append, replace};
 
@@ -381,11 +383,27 @@ pub fn find(memory: &Path, id: &str) -> Option<Call> {
     Call::read(&path_of(memory, id))
 }
 
-/// The calls that are said to run; none where their notes cannot be listed.
-pub fn running(memory: &Path) -> Vec<Call> {
-    let mut calls = all(memory, 0).unwrap_or_default();
-    calls.retain(Call::is_running);
-    calls
+/// The calls that are noted when an event first asks; none where their notes cannot be listed.
+pub struct Notes {
+    memory: PathBuf,
+    calls: OnceCell<Vec<Call>>,
+}
+
+impl Notes {
+    pub fn of(project: &Project) -> Self {
+        Self {
+            memory: project.memory().to_owned(),
+            calls: OnceCell::new(),
+        }
+    }
+
+    /// The calls that are said to run.
+    pub fn running(&self) -> impl Iterator<Item = &Call> {
+        let calls = self
+            .calls
+            .get_or_init(|| all(&self.memory, 0).unwrap_or_default());
+        calls.iter().filter(|call| call.is_running())
+    }
 }
 
 /// The calls that run code now, or ended so short a time ago that what they left may still run;

@@ -16,7 +16,7 @@ use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
 use crate::recorder::agents;
-use crate::recorder::calls::{self, Call, Caller, OURSELVES, Progress, Work};
+use crate::recorder::calls::{self, Call, Caller, Notes, OURSELVES, Progress, Work};
 use crate::recorder::changes;
 use crate::recorder::entry::Nanos;
 use crate::recorder::findings::{self, Finding, Recipient};
@@ -51,12 +51,12 @@ pub fn dir(project: &Project) -> PathBuf {
     project.memory().to_owned()
 }
 
-/// Whether a file tool's call is noted before it.
+/// Whether a call is noted before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallNote {
-    /// Its end moves a gate, if it was announced.
+    /// It runs code, or its end moves a gate if it was announced.
     Always,
-    /// One that runs alone needs none.
+    /// A file tool's that runs alone needs none.
     BesideOthers,
 }
 
@@ -105,17 +105,19 @@ impl<'w> Recorder<'w> {
 
     /// Before a call. A project without a site and without our folder stays untouched. What
     /// a file tool is about to write is looked at too: what a person saved there is kept, and
-    /// what it writes is judged against that.
-    pub fn before(&self, caller: Caller, work: Work, note: CallNote) {
+    /// what it writes is judged against that. `work` is what the note says of it.
+    pub fn before(
+        &self,
+        caller: Caller,
+        scope: Scope<'_>,
+        work: &dyn Fn() -> Work,
+        note: CallNote,
+        noted: &Notes,
+    ) {
         if !self.is_concerned() {
             return;
         }
-        let scope = match &work {
-            Work::RunsCode(_) => Scope::All,
-            Work::Writes { path, .. } => Scope::Path(path),
-        };
         let clock = self.nanos();
-        let runs_code = matches!(work, Work::RunsCode(_));
         let step = Step {
             moment: Moment::BeforeCall,
             scope,
@@ -135,8 +137,8 @@ impl<'w> Recorder<'w> {
             warn_on_error("could not drop an old note", &call.forget(&self.dir()));
         }
         // Also without a look: what is found later happened since.
-        if note == CallNote::Always || runs_code || !calls::running(&self.dir()).is_empty() {
-            let opened = Call::open(&self.dir(), caller.clone(), clock, work);
+        if note == CallNote::Always || noted.running().next().is_some() {
+            let opened = Call::open(&self.dir(), caller.clone(), clock, work());
             warn_on_error("could not note that the call runs", &opened);
         }
     }

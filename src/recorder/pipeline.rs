@@ -72,7 +72,7 @@ pub(super) struct Known {
 
 /// Reads what is known; an index that cannot be read is made anew.
 pub(super) fn known(recorder: &Recorder<'_>, locked: &Locked<'_>) -> io::Result<Known> {
-    let root = recorder.project.main.real();
+    let main = &recorder.project.main;
     let mut index = match Index::read(locked.dir()) {
         Ok(index) => index.unwrap_or_default(),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -82,12 +82,14 @@ pub(super) fn known(recorder: &Recorder<'_>, locked: &Locked<'_>) -> io::Result<
         }
         Err(error) => return Err(error),
     };
-    if index.is_of_other_root(root) {
+    if index.is_of_other_root(&main.dir) && index.is_of_other_root(main.real()) {
         // The project was copied, and its calls with it.
         calls::forget_all(locked.dir())?;
         index = Index::default();
     }
-    index.set_root(root);
+    if index.is_new() {
+        index.set_root(main.real());
+    }
     let last = if index.is_new() {
         LastLook::default()
     } else {
@@ -139,6 +141,14 @@ fn note_look(recorder: &Recorder<'_>, locked: &Locked<'_>, begun: Instant) -> io
     let took = Nanos::try_from(begun.elapsed().as_nanos()).unwrap_or(0);
     let numbers = [took, recorder.nanos()].map(Nanos::to_be_bytes);
     replace::overwrite_start(&locked.dir().join(LOOKED), numbers.as_flattened())
+}
+
+/// Drops old notes; a call that waits for its answer does not wait for that.
+fn forget_stale(step: &Step<'_>, locked: &Locked<'_>, clock: Nanos) -> io::Result<()> {
+    if step.moment == Moment::BeforeCall {
+        return Ok(());
+    }
+    calls::forget_stale(locked.dir(), clock)
 }
 
 /// Whether the memory is not what our own logs say that it has to be: a session has begun here
@@ -197,7 +207,7 @@ pub(super) fn run(
     if found.is_empty() && known.index.pending().is_empty() && step.progress.is_none() {
         known.index.commit(locked)?;
         note_look(recorder, locked, known.begun)?;
-        calls::forget_stale(locked.dir(), clock)?;
+        forget_stale(step, locked, clock)?;
         return Ok(findings);
     }
     let mut calls = calls::all(locked.dir(), clock)?;
@@ -230,17 +240,16 @@ pub(super) fn look(
     begun: Option<Nanos>,
 ) -> Vec<Change> {
     let (project, registry) = (recorder.project, recorder.registry);
-    let mut sites = match scope {
-        Scope::All => places::around(project, registry, &recorder.around),
-        Scope::Path(_) => Vec::new(),
-    };
+    let (mut sites, mut files) = (Vec::new(), Vec::new());
     if scope == Scope::All {
+        sites = places::around(project, registry, &recorder.around);
         places::add_known(&mut sites, &known.index, project, registry);
+        files = places::own_files(project, recorder.env);
     }
     let at = Look {
         scope,
         sites: &sites,
-        files: &places::own_files(project, recorder.env),
+        files: &files,
         logs: &places::own_logs(project, &sites),
         registry,
         now: recorder.nanos(),

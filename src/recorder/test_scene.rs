@@ -13,10 +13,11 @@ use crate::base::actor::AgentName;
 use crate::base::env::Env;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
-use crate::recorder::calls::{Call as Noted, CallText, Caller, Progress, Work};
+use crate::recorder::calls::{Call as Noted, CallText, Caller, Notes, Progress, Work};
 use crate::recorder::changes::{ChangeRecord, Outcome};
 use crate::recorder::entry::ChangeKind;
 use crate::recorder::findings::{Finding, Recipient};
+use crate::recorder::look::Scope;
 use crate::recorder::mediate::{CallNote, Recorder};
 use crate::recorder::pipeline::Moment;
 use crate::recorder::places::Around;
@@ -154,8 +155,13 @@ impl Scene {
             work,
         };
         self.with(|recorder| {
-            let (caller, work) = (call.caller.clone(), call.work.clone());
-            recorder.before(caller, work, CallNote::BesideOthers);
+            let (scope, note) = match &call.work {
+                Work::RunsCode(_) => (Scope::All, CallNote::Always),
+                Work::Writes { path, .. } => (Scope::Path(path), CallNote::BesideOthers),
+            };
+            let noted = Notes::of(recorder.project);
+            let work = || call.work.clone();
+            recorder.before(call.caller.clone(), scope, &work, note, &noted);
         });
         call
     }
