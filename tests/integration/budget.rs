@@ -42,59 +42,64 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("Bash that is understood", -2, |sandbox| {
         sandbox.bash_event("git status --short 2>&1 | tail -n 40")
     }),
-    ("Bash that writes elsewhere", 40, |sandbox| {
+    ("Bash that writes elsewhere", 30, |sandbox| {
         sandbox.bash_event("mkdir -p out && touch out/log.txt")
     }),
-    ("Bash that runs programs", 118, |sandbox| {
+    ("Bash that runs programs", 92, |sandbox| {
         known(sandbox);
         sandbox.bash_event("cargo test --workspace 2>&1 | tail -n 40")
     }),
-    ("1000 renames", 3_100, |sandbox| {
+    ("1000 renames", 3_080, |sandbox| {
         let rename = |n| format!("mv docs/page-{n}.md src/module/page-{n}.md\n");
         sandbox.bash_event(&(0..1000).map(rename).collect::<String>())
     }),
     ("find to read", -2, |sandbox| {
         in_directories(sandbox, "find . -name '*.rs' | sort | head -30")
     }),
-    ("find to edit 200 directories", 3_120, |sandbox| {
+    ("find to edit 200 directories", 100, |sandbox| {
         known(sandbox);
         in_directories(sandbox, "find . -name '*.rs' | xargs sed -i 's/a/b/'")
     }),
-    ("removal of 200 directories", 1_910, |sandbox| {
+    ("removal of 200 directories", 1_880, |sandbox| {
         known(sandbox);
         in_directories(sandbox, "rm -rf part-*/")
     }),
-    ("Write elsewhere", 30, |sandbox| {
+    ("Write elsewhere", 18, |sandbox| {
         sandbox.write_event("src/b.rs", "x\n")
     }),
-    ("Write elsewhere, own settings", 33, |sandbox| {
+    ("Write elsewhere, own settings", 22, |sandbox| {
         sandbox.write(".claude/statewarden.yaml", SETTINGS);
         sandbox.write_event("src/b.rs", "x\n")
     }),
-    ("allowed Write", 100, |sandbox| {
+    ("Write elsewhere, beside a call", 20, |sandbox| {
+        known(sandbox);
+        begin(sandbox, "main", "make");
+        sandbox.write_event("src/b.rs", "x\n")
+    }),
+    ("allowed Write", 60, |sandbox| {
         known(sandbox);
         sandbox.write_event(".devt/state/scratchpad.md", "x\n")
     }),
-    ("denied Write", 51, |sandbox| {
+    ("denied Write", 40, |sandbox| {
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
-    ("denied Write, own settings", 56, |sandbox| {
+    ("denied Write, own settings", 45, |sandbox| {
         sandbox.write(".claude/statewarden.yaml", SETTINGS);
         sandbox.write_event(".devt/state/notes.md", "x\n")
     }),
-    ("after Bash", 125, after_bash),
+    ("after Bash", 115, after_bash),
     // The events before it are served by a debug build: of another build, entries are read anew.
-    ("after Bash, 100 entries", 740, |sandbox| {
+    ("after Bash, 100 entries", 730, |sandbox| {
         for at in 0..100 {
             let entry = format!(".devt/state/review-part-{at}.md");
             sandbox.write(&entry, "# Review\n");
         }
         after_bash(sandbox)
     }),
-    ("end of an agent without a gate", 32, |sandbox| {
+    ("end of an agent without a gate", 27, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
-    ("gate change", 151, |sandbox| {
+    ("gate change", 147, |sandbox| {
         let state =
             include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
         sandbox.write(".claude/orchestration.local.md", state);
