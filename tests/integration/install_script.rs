@@ -328,6 +328,14 @@ fn the_plugins_script_guards_what_the_program_would() {
     let blanks = sandbox.write_event(".devt/state/notes.md", "x").to_string();
     let blanks = blanks.replace("\"hook_event_name\":", "\"hook_event_name\" :\n  ");
     run("hook", &blanks).is_refused_unread();
+    let mut skill = sandbox.bash_event("echo x > .devt/state/notes.md");
+    skill["hook_event_name"] = json!("PreSkillShellCommand");
+    run("hook", &skill.to_string()).is_refused_unread();
+    let report = sandbox.event(
+        "SubagentHandback",
+        json!({"report": "see .devt/state/review.md"}),
+    );
+    run("hook", &sandbox.by("code-reviewer", report).to_string()).is_silent();
     let mut bare = Command::new("/bin/sh");
     bare.arg(PLUGIN).env_clear();
     serve(bare, elsewhere.as_bytes()).is_silent();
