@@ -61,12 +61,13 @@ impl Setup {
         let mut hook = self
             .command(project, &["hook"])
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            // Where its answer is lost the hook ends with 2.
+            .stdout(Stdio::piped())
             .spawn()?;
         let mut stdin = hook.stdin.take().context("no stdin")?;
         stdin.write_all(event.to_string().as_bytes())?;
         drop(stdin);
-        ensure!(hook.wait()?.success(), "the hook failed");
+        ensure!(hook.wait_with_output()?.status.success(), "the hook failed");
         let log = fs::read_to_string(log(project))?;
         Ok(log.lines().last().context("nothing was denied")?.to_owned())
     }
