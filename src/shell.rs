@@ -108,7 +108,9 @@ impl fmt::Display for Limit {
 /// What a Bash command would change.
 pub fn analyze(command: &str, scene: &Scene<'_>) -> Analysis {
     let mut shell = eval::Shell::new(scene);
-    shell.run_all(&readable(command));
+    if is_readable(command, &mut shell) {
+        shell.run_all(&readable(command));
+    }
     shell.into_analysis()
 }
 
@@ -132,7 +134,9 @@ pub fn analyze_script(script: &str, sourced: Option<&str>, scene: &Scene<'_>) ->
 /// The same for a PowerShell command; its paths come with `/`.
 pub fn analyze_powershell(command: &str, scene: &Scene<'_>) -> Analysis {
     let mut shell = eval::Shell::new(scene);
-    powershell::run(&mut shell, &readable(command));
+    if is_readable(command, &mut shell) {
+        powershell::run(&mut shell, &readable(command));
+    }
     shell.into_analysis()
 }
 
@@ -142,6 +146,16 @@ pub fn carried(from: &str, to: &str, scene: &Scene<'_>) -> Analysis {
     let [from, to] = [from, to].map(field::Field::literal);
     shell.carry(&from, &to, copy::NewDir::Searched);
     shell.into_analysis()
+}
+
+/// Whether a command can be read within the steps that one may take: to take a longer one into words
+/// alone costs seconds.
+fn is_readable(command: &str, shell: &mut eval::Shell<'_>) -> bool {
+    let can_be = command.len() / 64 <= eval::STEPS;
+    if !can_be {
+        shell.give_up(Limit::Steps);
+    }
+    can_be
 }
 
 /// The text without the character that marks what is not known.

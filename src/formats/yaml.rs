@@ -81,8 +81,9 @@ const QUOTED: Dialect = Dialect {
     string: quote,
 };
 
-/// The most opening brackets of a text that is parsed. The parser's time grows
-/// with their square where they nest, and it finds out about the depth late.
+/// The most opening brackets, and the most marks `? ` of keys, of a text that is parsed: where they
+/// nest, the parser's time grows with the square of the ones and its memory with the others, and it
+/// finds out about the depth late.
 const BRACKETS_MAX: usize = 4096;
 
 /// The largest text that is parsed, in bytes: the parser takes a second for four times as much.
@@ -126,19 +127,25 @@ fn syntax_fault(text: &str, error: &serde_yaml::Error) -> TypeFault {
     }
 }
 
-fn check_size(text: &str) -> Result<(), String> {
+/// Whether a text is no larger than what is parsed.
+///
+/// # Errors
+/// It is; or it has too many signs that nest.
+pub fn check_size(text: &str) -> Result<(), String> {
     if text.len() > MAX_TEXT {
         return Err(format!("larger than {} KiB", MAX_TEXT >> 10));
     }
     if !has_few_brackets(text) {
-        return Err(format!("more than {BRACKETS_MAX} opening brackets"));
+        return Err(format!(
+            "more than {BRACKETS_MAX} opening brackets or marks `? `"
+        ));
     }
     Ok(())
 }
 
 fn has_few_brackets(text: &str) -> bool {
     let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{'));
-    brackets.count() <= BRACKETS_MAX
+    brackets.count() <= BRACKETS_MAX && text.matches("? ").count() <= BRACKETS_MAX
 }
 
 /// The value below `path`, when every step is a mapping.

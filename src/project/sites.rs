@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::base::disk::list::{self, Entry};
+use crate::base::disk::resolve;
 use crate::base::path;
 use crate::contract::table::DirKind;
 use crate::project::registry::{EnabledSystem, Registry};
@@ -286,6 +287,7 @@ pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]
             continue;
         };
         let above = below.rmatch_indices('/').map(|(end, _)| &below[..end]);
+        let above = above.filter(|level| level.len() <= resolve::LONGEST);
         let own = (root.dir != project.main.dir).then_some("");
         for level in above.chain(own).map(Level::unread) {
             let held = held_by_any(&root, &level, registry);

@@ -11,13 +11,19 @@ const MAX_WORDS: usize = 1024;
 /// How many pieces all of them together may have on the way.
 const MAX_PIECES: usize = 1 << 18;
 
+const SIGNS: [char; 3] = ['{', ',', '}'];
+
 type Pieces = Vec<Piece>;
 
 /// The words that the pieces of one come to; `None` where they are too many.
 pub(super) fn expand(pieces: Pieces) -> Option<Vec<Pieces>> {
-    let mut signs = pieces.iter().filter(|piece| is_sign(piece));
-    if !signs.any(|piece| piece.field.text.contains('{')) {
+    let signs = pieces.iter().filter(|piece| is_sign(piece));
+    let signs = signs.flat_map(|piece| piece.field.text.matches(SIGNS));
+    if !signs.clone().any(|sign| sign == "{") {
         return Some(vec![pieces]);
+    }
+    if signs.count() > MAX_PIECES {
+        return None;
     }
     let (mut words, mut left) = (Vec::new(), MAX_PIECES);
     let mut todo = vec![pieces.into_iter().flat_map(tokens).collect::<Pieces>()];
@@ -49,8 +55,8 @@ fn tokens(piece: Piece) -> Pieces {
         return vec![piece];
     }
     let mut tokens = Vec::new();
-    for part in piece.field.text.split_inclusive(['{', ',', '}']) {
-        let text = part.trim_end_matches(['{', ',', '}']);
+    for part in piece.field.text.split_inclusive(SIGNS) {
+        let text = part.trim_end_matches(SIGNS);
         let (text, sign) = part.split_at(text.len());
         let both = [text, sign].into_iter().filter(|part| !part.is_empty());
         tokens.extend(both.map(Piece::bare));
@@ -67,31 +73,34 @@ fn group(word: &[Piece]) -> Option<(Range<usize>, Vec<Pieces>)> {
             (",", Some(marks)) => marks.push(at),
             ("}", _) => {
                 let Some(marks) = open.pop() else { continue };
-                let known: Option<&(Range<usize>, _)> = found.as_ref();
-                if known.is_none_or(|(other, _)| marks[0] < other.start) {
-                    found = choices(word, &marks, at).or(found);
+                let known: Option<&(Vec<usize>, _)> = found.as_ref();
+                if known.is_none_or(|(other, _)| marks[0] < other[0]) && is_group(word, &marks, at)
+                {
+                    found = Some((marks, at));
                 }
             }
             _ => {}
         }
     }
-    found
+    let (marks, end) = found?;
+    Some((marks[0]..end + 1, choices(word, &marks, end)))
+}
+
+/// Braces without a comma are a group where they hold a range.
+fn is_group(word: &[Piece], marks: &[usize], end: usize) -> bool {
+    marks.len() > 1 || range(&word[marks[0] + 1..end]).is_some()
 }
 
 /// The parts between an opening brace, its commas and the closing one.
-fn choices(word: &[Piece], marks: &[usize], end: usize) -> Option<(Range<usize>, Vec<Pieces>)> {
-    let start = *marks.first()?;
-    let choices = match marks {
-        [_] => range(&word[start + 1..end])?,
-        marks => {
-            let ends = marks.iter().skip(1).chain([&end]);
-            let between = marks.iter().zip(ends);
-            between
-                .map(|(mark, end)| word[mark + 1..*end].to_vec())
-                .collect()
-        }
-    };
-    Some((start..end + 1, choices))
+fn choices(word: &[Piece], marks: &[usize], end: usize) -> Vec<Pieces> {
+    if let [start] = marks {
+        return range(&word[start + 1..end]).unwrap_or_default();
+    }
+    let ends = marks.iter().skip(1).chain([&end]);
+    let between = marks.iter().zip(ends);
+    between
+        .map(|(mark, end)| word[mark + 1..*end].to_vec())
+        .collect()
 }
 
 /// `1..3`, `01..10`.

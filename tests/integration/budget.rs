@@ -364,6 +364,36 @@ const HOSTILE: &[(&str, Event)] = &[
         }
         after(&running)
     }),
+    ("braces in 5,000 braces", |sandbox| {
+        let (open, close) = ("{a,".repeat(5_000), "}".repeat(5_000));
+        sandbox.bash_event(&format!("touch {open}b{close}"))
+    }),
+    ("2,000,000 braces", |sandbox| {
+        sandbox.bash_event(&format!("touch {}", "{a,b}".repeat(2_000_000)))
+    }),
+    ("a command of 60 MB", |sandbox| {
+        sandbox.bash_event(&format!("echo {}", "x".repeat(60 << 20)))
+    }),
+    ("a path of 500,000 directories", |sandbox| {
+        sandbox.write_event(&format!(".devt/state/{}x", "a/".repeat(500_000)), "x")
+    }),
+    ("300 paths of 1,900 directories", |sandbox| {
+        let path = "a/".repeat(1_900);
+        let lines = (0..300).map(|n| format!("echo x > {path}{n}/x\n"));
+        sandbox.bash_event(&lines.collect::<String>())
+    }),
+    ("a working directory of 200,000 directories", |sandbox| {
+        let mut event = sandbox.bash_event("echo x > y; cargo test");
+        event["cwd"] = sandbox.path(&"a/".repeat(200_000)).into();
+        event
+    }),
+    ("YAML of 500,000 keys in keys", |sandbox| {
+        sandbox.write_event(".devt/state/lessons.yaml", &"? ".repeat(500_000))
+    }),
+    ("a workflow file of 1,500,000 keys", |sandbox| {
+        let keys = (0..1_500_000).map(|n| format!("k{n}: {n}\n"));
+        sandbox.write_event(".devt/state/workflow.yaml", &keys.collect::<String>())
+    }),
     ("YAML of 90,000 keys", |sandbox| {
         let keys = (0..90_000).map(|n| format!("key{n}: 1\n"));
         let text = format!("active: true\n{}", keys.collect::<String>());

@@ -25,7 +25,7 @@ fn edits_without_end_are_refused_soon() {
         let begun = Instant::now();
         let answer = sandbox.hook(&sandbox.event(tool, input)).json();
         let reason = &answer["hookSpecificOutput"]["permissionDecisionReason"];
-        assert!(reason.to_string().contains("more than 256 MiB"), "{answer}");
+        assert!(reason.to_string().contains("more than 128 MiB"), "{answer}");
         assert!(begun.elapsed().as_secs() < 60, "{tool}");
     }
 }

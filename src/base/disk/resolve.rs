@@ -9,10 +9,22 @@ use crate::base::path;
 /// How often links are followed before a path counts as a loop.
 const MAX_LINKS: usize = 40;
 
+/// No longer path exists.
+pub(crate) const LONGEST: usize = if cfg!(windows) { 1 << 15 } else { 1 << 12 };
+
 /// What is too long for a path or a name cannot exist.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     use ErrorKind::{InvalidFilename, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
+}
+
+/// The longest part of a path from its start, without the whole, that is there. It is looked for
+/// from the top: of a path that is made up, hardly any part may be there.
+fn existing_part(path: &str) -> Option<&str> {
+    let parts = path.match_indices('/').map(|(at, _)| &path[..at.max(1)]);
+    parts
+        .take_while(|part| fs::symlink_metadata(part).is_ok())
+        .last()
 }
 
 /// A directory's path without links.
@@ -42,8 +54,8 @@ pub(crate) fn way_to(path: &str) -> Way {
         match fs::canonicalize(known) {
             Ok(real) if path::from_os(&real) == known => break,
             Err(error) if is_missing(&error) && fs::symlink_metadata(known).is_err() => {
-                match path::split_last(known) {
-                    Some((above, _)) => known = above,
+                match existing_part(known) {
+                    Some(above) => known = above,
                     None => return Way::Unknown,
                 }
             }
@@ -148,8 +160,8 @@ fn resolve_existing(path: &str) -> io::Result<String> {
                     let whole = format!("{through}/{}", &path[existing.len()..]);
                     return Ok(path::collapse(&whole).into_owned());
                 }
-                match path::split_last(existing) {
-                    Some((above, _)) => existing = above,
+                match existing_part(existing) {
+                    Some(above) => existing = above,
                     None => return Ok(path::collapse(path).into_owned()),
                 }
             }

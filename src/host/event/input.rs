@@ -73,9 +73,9 @@ struct Replacement {
     replace_all: Option<bool>,
 }
 
-/// The bytes that one call's edits may read and write. A state file has a sixteenth of
-/// it at most, and no honest call changes one as often.
-const MAX_WORK: usize = 256 << 20;
+/// The bytes that one call's edits may read and write, for which it takes half a second. A state
+/// file has an eighth of it at most, and no honest call changes one as often.
+const MAX_WORK: usize = 128 << 20;
 
 /// The edits of a call would make, or take, too much.
 #[derive(Debug)]

@@ -114,6 +114,7 @@ pub fn read(text: &str) -> Fields {
 /// # Errors
 /// Names the first line that breaks one of these rules, and says what to do.
 pub fn check(text: &str) -> Result<(), String> {
+    yaml::check_size(text)?;
     let lines: Vec<&str> = split_bom(text).1.lines().collect();
     let entries = entries(&lines);
     let mut covered = vec![false; lines.len()];
