@@ -25,6 +25,9 @@ const CHECKING_OUT: &str = "am apply checkout cherry-pick clean merge mv pull re
 const REWRITING: &str =
     "am checkout cherry-pick clean merge pull rebase reset restore revert stash switch worktree";
 
+/// Those of these that run a program which a word names: `rebase --exec`, `pull --upload-pack`.
+const RUNNING: &str = "pull rebase";
+
 /// Subcommands of `git stash` that take nothing away.
 const KEEPING: &str = "list show drop pop apply branch clear create store";
 
@@ -36,22 +39,28 @@ const VALUES: Options = Options::of(
 
 pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let (own, rest) = Args::before_command(args, Options::of("Cc", "git-dir work-tree namespace"));
-    let Some((verb, args)) = rest.split_first() else {
+    let Some((verb, of_verb)) = rest.split_first() else {
         return Ran::unknown();
     };
+    let mut till_verb = args.iter().take(args.len() - of_verb.len());
+    let is_plain_verb = till_verb.all(Field::is_literal) && !is_in(RUNNING, &verb.text);
     shell.is_obscure |=
-        obscure::git_runs_more(&own, &verb.text, &Args::parse(args, Options::default()));
+        obscure::git_runs_more(&own, &verb.text, &Args::parse(of_verb, Options::default()));
     shell.subshell(|shell| {
         for dir in own.values("C work-tree") {
             shell.place.cwd = shell.absolute(&dir.text);
         }
-        let reads_stash = verb.is("stash") && args.iter().any(|arg| is_in("list show", &arg.text));
+        let reads_stash =
+            verb.is("stash") && of_verb.iter().any(|arg| is_in("list show", &arg.text));
         if !is_in(READING, &verb.text) && !reads_stash {
             shell.checks_out |= is_in(CHECKING_OUT, &verb.text);
             shell.is_obscure |= !is_in(REWRITING, &verb.text);
+            // Half a revision would be checked out where one may not write, so words behind the verb
+            // need not be known.
+            shell.has_known_words |= is_plain_verb;
             shell.unknown_write();
         }
-        subcommand(shell, &verb.text, args)
+        subcommand(shell, &verb.text, of_verb)
     })
 }
 

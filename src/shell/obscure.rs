@@ -12,9 +12,10 @@ const SYSTEM_DIRS: &str = "/bin /sbin /usr/bin /usr/sbin /usr/local/bin /opt/hom
 /// Builtins that change what a name runs.
 const RENAMING: &str = "alias enable hash";
 
-/// Variables by which interpreters, git and the shell load code, beside those that tests heed.
-const LOADING: &str = "CDPATH HOME IFS NODE_OPTIONS NODE_PATH PERL5LIB PERL5OPT PYTHONHOME PYTHONPATH \
-    PYTHONSTARTUP RUBYLIB RUBYOPT";
+/// Variables by which interpreters, git and the shell load code or name a program that they run,
+/// beside those that tests heed.
+const LOADING: &str = "BROWSER CDPATH EDITOR HOME IFS LESS LESSCLOSE LESSOPEN MANPAGER NODE_OPTIONS NODE_PATH PAGER \
+    PERL5LIB PERL5OPT PYTHONHOME PYTHONPATH PYTHONSTARTUP RUBYLIB RUBYOPT SHELL SSH_ASKPASS VISUAL";
 
 /// Options of git that are about where it works, or how it prints.
 const GIT_PLACES: &str = "C no-pager P";

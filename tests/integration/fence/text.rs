@@ -31,6 +31,8 @@ fn what_is_understood_declared_or_gits_may_write() {
         "bash ../home/tools/mine.sh && git status",
         "timeout 20 bash ../home/tools/mine.sh | cat",
         "git stash list; bash ../home/tools/mine.sh",
+        // Words behind a verb of git's need not be known.
+        "git checkout -q $(git rev-parse HEAD); echo x > .devt/state/scratchpad.md",
     ] {
         strict.writes(name, line);
     }
@@ -49,6 +51,9 @@ fn what_is_understood_declared_or_gits_may_write() {
         "alias cat='python3'\necho x > .devt/state/scratchpad.md",
         "mkdir bin; cp /bin/true bin/ls; bin/ls; echo x > .devt/state/scratchpad.md",
         "git -c core.fsmonitor=true status; echo x > .devt/state/scratchpad.md",
+        "EDITOR='sh -c \"echo x > .devt/state/scratchpad.md\"' git revert HEAD",
+        "VISUAL=./x git merge -e b; echo x > .devt/state/scratchpad.md",
+        "git pull $(id -u); echo x > .devt/state/scratchpad.md",
         "git rebase -x 'echo x' HEAD; echo x > .devt/state/scratchpad.md",
         "npx ls; echo x > .devt/state/scratchpad.md",
     ] {
