@@ -31,6 +31,8 @@ const FED: &str = "`statewarden hook` takes events from Claude Code alone: what 
     nothing; to see what it would answer, run `statewarden check --event FILE`";
 const ACCEPTS: &str = "`statewarden config accept` puts changed settings in force; that is for the user to do at \
     a terminal, so ask them";
+const UNINSTALLS: &str =
+    "only the user uninstalls statewarden or switches its plugin off, so ask them";
 const APPROVES: &str = "`--force` passes a gate without its proof; that is for the user to do at a terminal, so \
     ask them";
 
@@ -70,6 +72,7 @@ fn effect(context: &Context<'_>, command: &OwnCommand) -> VerbEffect {
         ("hook", _) => VerbEffect::OfPerson(FED),
         ("", _) if command.stdin == Stdin::Given => VerbEffect::OfPerson(FED),
         ("config", "accept") => VerbEffect::OfPerson(ACCEPTS),
+        ("uninstall", _) if !command.has("dry-run") => VerbEffect::OfPerson(UNINSTALLS),
         ("flow", "update") | ("session", "complete" | "skip") if command.has("force") => {
             VerbEffect::OfPerson(APPROVES)
         }

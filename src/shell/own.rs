@@ -109,7 +109,6 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &Args<'_>) {
     note(shell, args);
     match args.operands.first().map_or("", |verb| &verb.text) {
         _ if args.has("dry-run") => {}
-        "uninstall" => overwrite_settings(shell, args, "{}"),
         "install" if args.value("mode").is_some() => set_mode(shell, args),
         "denies" => shell.report_all(args.value("html"), Act::Write),
         _ => {}
@@ -203,27 +202,6 @@ pub(super) fn place(asked: &[Field]) -> Option<Field> {
     }
 }
 
-/// Claude Code's settings files as if nothing but a text were in them: the user's, and the
-/// project's. Where the program is not, that takes nothing out.
-fn overwrite_settings(shell: &mut Shell<'_>, args: &Args<'_>, text: &str) {
-    let config = shell
-        .variable("CLAUDE_CONFIG_DIR")
-        .filter(|dir| !dir.is(""));
-    let of_user = config
-        .cloned()
-        .unwrap_or(shell.home().join(&Field::literal(".claude")));
-    let mut dirs = projects(shell, args);
-    for dir in &mut dirs {
-        *dir = dir.join(&Field::literal(".claude"));
-    }
-    dirs.push(of_user);
-    for name in ["settings.json", "settings.local.json"].map(Field::literal) {
-        for dir in &dirs {
-            shell.write(&dir.join(&name), Act::Write, Some(&Field::literal(text)));
-        }
-    }
-}
-
 /// Programs that take out a package, or a plugin of Claude Code.
 const MANAGERS: &str = "brew bun cargo claude npm pip pip3 pipx pnpm uv yarn";
 
@@ -242,10 +220,15 @@ pub(super) fn removal_of_package(shell: &mut Shell<'_>, name: &str, args: &[Fiel
     if !removes || !packages.any(|package| package == Some("statewarden")) {
         return;
     }
-    let switched_off = r#"{"enabledPlugins":{"statewarden":false}}"#;
-    let text = if name == "claude" { switched_off } else { "{}" };
-    let args = Args::parse(args, Options::default());
-    overwrite_settings(shell, &args, text);
+    note_removal(shell);
+}
+
+/// What takes the program out is its `uninstall` to the rules.
+fn note_removal(shell: &mut Shell<'_>) {
+    note(
+        shell,
+        &Args::parse(&[Field::literal("uninstall")], Options::default()),
+    );
 }
 
 /// `statewarden install --mode MODE`: whether anything is denied is for people to say.
@@ -276,7 +259,7 @@ pub(super) fn install_script(shell: &mut Shell<'_>, args: &Args<'_>) {
     }
     let local = shell.home().join(&Field::literal(".local"));
     let prefix = args.value("prefix").cloned().unwrap_or_else(|| {
-        overwrite_settings(shell, args, "{}");
+        note_removal(shell);
         local
     });
     let program = prefix.join(&Field::literal("bin/statewarden"));
