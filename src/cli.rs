@@ -173,6 +173,19 @@ impl Answer {
     }
 }
 
+/// Whether a verb does what it is for, or only says what it would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunMode {
+    DryRun,
+    Apply,
+}
+
+impl RunMode {
+    fn of_dry_run(is_dry: bool) -> Self {
+        if is_dry { Self::DryRun } else { Self::Apply }
+    }
+}
+
 /// Serves one event of a project, and gives the exit code.
 type Hook = fn(Option<&'static str>, Clock) -> u8;
 

@@ -5,10 +5,13 @@ use std::path::Path;
 
 use crate::base::text::printable;
 
+/// What each line begins with.
+pub const FROM_US: &str = "statewarden: ";
+
 /// One line on stderr, for the person who reads Claude Code's debug log.
 pub fn warn(message: &str) {
     let line = printable(&message.replace('\n', " "));
-    let line = format!("statewarden: {line}\n");
+    let line = format!("{FROM_US}{line}\n");
     // There is nowhere left to report to when stderr is closed.
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }

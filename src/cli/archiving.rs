@@ -11,8 +11,8 @@ use anyhow::{Error, Result, anyhow};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::CliContext;
 use super::audit::MISSING;
+use super::{CliContext, RunMode};
 use crate::base::disk::bounded_read::read_text;
 use crate::base::path;
 use crate::contract::table::Bucket;
@@ -58,12 +58,6 @@ impl Fate {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunMode {
-    DryRun,
-    Apply,
-}
-
 /// The arguments of `cleanup` and `sweep`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Choice {
@@ -84,11 +78,7 @@ impl Choice {
     }
 
     pub(crate) fn effect(&self) -> RunMode {
-        if self.apply {
-            RunMode::Apply
-        } else {
-            RunMode::DryRun
-        }
+        RunMode::of_dry_run(!self.apply)
     }
 }
 

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use anyhow::{Result, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::archiving::{self, Choice, Fate, Job, RunMode};
-use super::{Answer, CliContext, number};
+use super::archiving::{self, Choice, Fate, Job};
+use super::{Answer, CliContext, RunMode, number};
 use crate::base::git::TrackedFiles;
 use crate::base::git_index::Tracked;
 use crate::contract::table::Bucket;

@@ -156,9 +156,9 @@ fn show(context: &CliContext<'_>) -> Result<Answer> {
 
 fn state(path: &str, layers: &Layers, context: &CliContext<'_>) -> FileState {
     let rules = context.rules;
-    let mut held = Accepted::of(&context.project).held();
+    let mut not_yet_accepted = Accepted::of(&context.project).held();
     let mut left_out = rules.left_out.iter();
-    if held.any(|held| held == path) {
+    if not_yet_accepted.any(|file| file == path) {
         FileState::Held
     } else if rules.ignored.iter().any(|ignored| ignored == path)
         || left_out.any(|what| what.path == path && what.system.is_none())

@@ -41,8 +41,8 @@ use crate::systems::workflow::{UnreadableState, Workflow};
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Args {
     /// Also run a program that the project's settings name and that is not this one
-    #[arg(long)]
-    run: bool,
+    #[arg(long = "run")]
+    runs_all: bool,
 }
 
 /// Which of the programs that are wired may be run.
@@ -115,8 +115,8 @@ struct Examination {
 pub(crate) fn run(args: Args, place: &Place, context: &CliContext<'_>) -> Result<Answer> {
     let (project, registry) = (&context.project, &context.registry);
     let sites = sites::find(project, registry);
-    let held = SiteRuns::of(&sites, registry, &GateLog::read(project, 0));
-    let runs = active_runs(held.readable, project);
+    let found = SiteRuns::of(&sites, registry, &GateLog::read(project, 0));
+    let runs = active_runs(found.readable, project);
     let dirs: Vec<_> = sites.iter().map(|site| PathBuf::from(site.dir())).collect();
     let findings = examine(&Subject {
         place,
@@ -125,14 +125,18 @@ pub(crate) fn run(args: Args, place: &Place, context: &CliContext<'_>) -> Result
         switched_off: &context.all_switched_off(),
         sites: &dirs,
         runs: &runs,
-        unreadable: &held.problems,
+        unreadable: &found.problems,
         guarded: Guarded::of(&sites, project, registry),
         logs: project.logs(),
         state: project.state(),
         recorder: Health::of(project.memory(), &sites, registry),
         strict: (context.rules.settings.strict)
             .then(|| strict::places(&context.hook_context(), &sites)),
-        may_run: if args.run { MayRun::All } else { MayRun::Known },
+        may_run: if args.runs_all {
+            MayRun::All
+        } else {
+            MayRun::Known
+        },
         n_surplus_contracts: project.n_surplus_contracts(),
         temp: std::env::temp_dir(),
         now: context.now,

@@ -22,7 +22,7 @@ use crate::systems::agent_flow::deep_dive;
 use crate::systems::agent_flow::script::{self, DeepDive, GroupPart};
 use crate::systems::agent_flow::state::{FileKind, FlowState, GROUP, Mode, Phase};
 use crate::systems::gate_record::{GateRecord, Move};
-use crate::systems::workflow::{GateStatus, Standing};
+use crate::systems::workflow::{GateStanding, GateStatus};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -317,7 +317,7 @@ fn unproved(context: &CliContext<'_>, file: &Path, state: &FlowState) -> Option<
     let mut gates = run.gates.into_iter();
     let gate = gates.find(|gate| {
         gate.standing
-            .is_some_and(|standing| standing != Standing::Proved)
+            .is_some_and(|standing| standing != GateStanding::Proved)
     });
     gate.map(|gate| gate.name)
 }

@@ -117,9 +117,11 @@ fn row(archived: Archived) -> Result<Option<ArchiveRow>> {
         archive,
         state_dir,
     } = archived;
-    let held = if_there(snapshot.holds())
+    let entries = if_there(snapshot.holds())
         .with_context(|| format!("could not list `{}`", snapshot.path.display()))?;
-    let Some(held) = held else { return Ok(None) };
+    let Some(entries) = entries else {
+        return Ok(None);
+    };
     Ok(Some(ArchiveRow {
         workflow: workflow(&snapshot.path),
         by: snapshot.manifest().map(|manifest| manifest.by),
@@ -129,8 +131,8 @@ fn row(archived: Archived) -> Result<Option<ArchiveRow>> {
         state_dir: from_os(&state_dir),
         kind: snapshot.kind,
         at: clock::millis(snapshot.at),
-        total_bytes: held.iter().map(|held| held.size).sum(),
-        entries: held,
+        total_bytes: entries.iter().map(|entry| entry.size).sum(),
+        entries,
     }))
 }
 

@@ -15,7 +15,7 @@ use personal::Trial;
 pub(crate) use uninstall::uninstall;
 
 use super::guarded::Guarded;
-use super::{Answer, CliContext};
+use super::{Answer, CliContext, RunMode};
 use crate::base::env::{Env, HOME};
 use crate::base::string_enum::string_enum;
 use crate::host::client_files;
@@ -68,6 +68,12 @@ pub struct Args {
     /// Say what would be done and do nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+impl Args {
+    fn effect(self) -> RunMode {
+        RunMode::of_dry_run(self.dry_run)
+    }
 }
 
 /// Where things are on this machine; all paths absolute.
@@ -153,7 +159,7 @@ pub(in crate::cli) fn run(
     let out = &mut *context.out.borrow_mut();
     let (project, registry) = (&context.project, &context.registry);
     install(args, place, project, out)?;
-    if !args.common.dry_run {
+    if args.common.effect() == RunMode::Apply {
         if project.own_folder().is_dir() {
             place
                 .keep_plugins(project)
@@ -177,17 +183,17 @@ pub fn install(
     project: &Project,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let Args { scope, dry_run } = args.common;
+    let (scope, effect) = (args.common.scope, args.common.effect());
     let program = wire::named(&place.program)?;
     let scopes = scopes(scope, place)?;
     for scope in &scopes {
-        wire::wire(*scope, dry_run, program, place, project, out)?;
+        wire::wire(*scope, effect, program, place, project, out)?;
     }
     if let Some(mode) = args.mode {
-        personal::set_mode(mode, &place.project, dry_run, out)?;
+        personal::set_mode(mode, &place.project, effect, out)?;
     }
     if scopes.contains(&Scope::Local) || args.mode.is_some() {
-        personal::keep_out_of_commits(&place.project, dry_run, out)?;
+        personal::keep_out_of_commits(&place.project, effect, out)?;
     }
     Ok(())
 }

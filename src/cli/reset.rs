@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use chrono::{DateTime, Utc};
 
-use super::archiving::{self, Extent, Fate, Job, Ran, RunMode};
+use super::archiving::{self, Extent, Fate, Job, Ran};
 use super::change;
 use super::cleanup::is_leftover;
 use super::permit::Approval;
-use super::{Answer, CliContext};
+use super::{Answer, CliContext, RunMode};
 use crate::contract::table::{AtReset, Bucket, Writer};
 use crate::project::entries::Entry;
 use crate::project::files::InDir;
@@ -38,11 +38,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     if system::by_id(system).is_some_and(|system| system.info().upkeep != Retention::Run) {
         bail!("`reset` does not apply to {system}: its files are not the state of one run");
     }
-    let effect = if args.dry_run {
-        RunMode::DryRun
-    } else {
-        RunMode::Apply
-    };
+    let effect = RunMode::of_dry_run(args.dry_run);
     let fate = |entry: &Entry<'_>| fate(entry, context.now);
     let job = Job {
         kind: SnapshotKind::Reset,

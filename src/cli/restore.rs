@@ -87,9 +87,9 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
             from.archive
                 .bring_back(locked, run, &from.snapshot, &wanted, newer)?;
         let returned = wanted.into_iter().zip(returns);
-        let rows = returned.map(|(held, returned)| RestoredEntry {
-            name: held.name,
-            size: held.size,
+        let rows = returned.map(|(entry, returned)| RestoredEntry {
+            name: entry.name,
+            size: entry.size,
             returned,
         });
         Ok((rows.collect::<Vec<_>>(), replaced_to))
@@ -153,7 +153,7 @@ fn find(args: &Args, context: &CliContext<'_>) -> Result<Archived> {
 fn wanted(args: &Args, from: &Archived) -> Result<Vec<Held>> {
     // It was found before the lock was free.
     let archive = &from.snapshot.name;
-    let mut held = from.snapshot.holds().map_err(|error| {
+    let mut entries = from.snapshot.holds().map_err(|error| {
         anyhow!("could not list `{archive}`: {error}; `statewarden history` shows what is archived")
     })?;
     // `history` and a shell's completion put a `/` behind the name of a directory.
@@ -161,15 +161,15 @@ fn wanted(args: &Args, from: &Archived) -> Result<Vec<Held>> {
     let names: Vec<&str> = given.map(|name| name.trim_end_matches('/')).collect();
     let mut unknown = names
         .iter()
-        .filter(|name| !held.iter().any(|held| held.name == **name));
+        .filter(|name| !entries.iter().any(|entry| entry.name == **name));
     if let Some(name) = unknown.next() {
-        let there: Vec<&str> = held.iter().map(|held| held.name.as_str()).collect();
+        let there: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         bail!("no `{name}` in `{archive}`; it holds {}", there.join(", "));
     }
     if !names.is_empty() {
-        held.retain(|held| names.contains(&held.name.as_str()));
+        entries.retain(|entry| names.contains(&entry.name.as_str()));
     }
-    Ok(held)
+    Ok(entries)
 }
 
 impl Show for Restored {

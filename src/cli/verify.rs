@@ -16,7 +16,7 @@ use crate::lifecycle::gates::{SiteRuns, artifact_of};
 use crate::log::chain;
 use crate::project::sites;
 
-use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
+use crate::systems::workflow::{Gate, GateStanding, GateStatus, Proof, Workflow};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -47,7 +47,7 @@ struct Passed {
     directory: Option<String>,
     gate: String,
     status: GateStatus,
-    standing: Option<Standing>,
+    standing: Option<GateStanding>,
     proof: Vec<Proof>,
     /// Who moved the gate last, as far as that is recorded.
     changed_by: Option<String>,
@@ -195,13 +195,13 @@ fn is_archived_by_us(context: &CliContext<'_>, file: &str) -> bool {
 }
 
 fn say_gate(gate: &Passed, page: &mut Page<'_>) {
-    let standing = gate.standing.map_or("passed", Standing::as_str);
+    let standing = gate.standing.map_or("passed", GateStanding::as_str);
     let by = match (gate.standing, &gate.changed_by) {
-        (Some(Standing::OnlyInFile), Some(by)) => format!(" (last changed by {by})"),
+        (Some(GateStanding::OnlyInFile), Some(by)) => format!(" (last changed by {by})"),
         _ => String::new(),
     };
     let word = match gate.standing {
-        Some(Standing::Proved) => page.paint.green(standing),
+        Some(GateStanding::Proved) => page.paint.green(standing),
         _ => page.paint.bold(standing),
     };
     let place = gate.directory.as_deref().unwrap_or(&gate.file);

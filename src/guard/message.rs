@@ -19,16 +19,14 @@ pub fn reply(kind: Kind, decision: &Decision, logged: String, problems: &[String
         (kind, Decision::Deny(denials)) if kind.is_before_call() => {
             Reply::denial(kind, reason(denials))
         }
-        (Kind::PreToolUse, Decision::Warn(denials)) => Reply::Context {
-            event: kind,
-            text: format!("statewarden warns and lets this pass: {}", reason(denials)),
-        },
-        (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => Reply::Context {
-            event: kind,
-            text: (notes.iter().map(|note| excerpt(note.text(), 420)))
-                .collect::<Vec<_>>()
-                .join("\n"),
-        },
+        (Kind::PreToolUse, Decision::Warn(denials)) => Reply::context(
+            kind,
+            format!("statewarden warns and lets this pass: {}", reason(denials)),
+        ),
+        (Kind::PreToolUse, Decision::Allow { notes }) if !notes.is_empty() => {
+            let texts = notes.iter().map(|note| excerpt(note.text(), 420));
+            Reply::context(kind, texts.collect::<Vec<_>>().join("\n"))
+        }
         _ => Reply::Silent,
     }
 }

@@ -22,11 +22,9 @@ pub enum Reply {
     /// The agent goes on until it has done what the reason says; a change of settings is not
     /// taken, and the command of a skill does not run.
     Block { reason: String },
-    /// Something the model should know; the call goes on.
-    Context { event: Kind, text: String },
-    /// What a call is found to have done; `holds` keeps the agent from going on as if
-    /// nothing were wrong, and the notice is for the user.
-    Found {
+    /// Something the model should know, such as what a call is found to have done; `holds` keeps
+    /// the agent from going on as if nothing were wrong, and the notice is for the user.
+    Context {
         event: Kind,
         text: String,
         holds: bool,
@@ -41,38 +39,33 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The same with something that the user should know; `None` where it has no room.
-    pub fn with_notice(&self, more: &str) -> Option<Self> {
-        match self {
-            Self::Silent => Some(Self::Notice {
-                text: more.to_owned(),
-            }),
-            Self::Notice { text } => Some(Self::Notice {
-                text: format!("{text}\n{more}"),
-            }),
-            Self::Context { event, text } => Some(Self::Found {
-                event: *event,
-                text: text.clone(),
-                holds: false,
-                notice: Some(more.to_owned()),
-            }),
-            Self::Found {
-                event,
-                text,
-                holds,
-                notice,
-            } => {
-                let known = notice.iter().map(String::as_str);
-                let notice: Vec<&str> = known.chain([more]).collect();
-                Some(Self::Found {
-                    event: *event,
-                    text: text.clone(),
-                    holds: *holds,
-                    notice: Some(notice.join("\n")),
-                })
-            }
-            _ => None,
+    /// Something the model should know; the call goes on.
+    pub fn context(event: Kind, text: String) -> Self {
+        Self::Context {
+            event,
+            text,
+            holds: false,
+            notice: None,
         }
+    }
+
+    /// Adds something that the user should know; whether there is room for it.
+    pub fn add_notice(&mut self, more: &str) -> bool {
+        match self {
+            Self::Silent => {
+                *self = Self::Notice {
+                    text: more.to_owned(),
+                }
+            }
+            Self::Notice { text: known }
+            | Self::Context {
+                notice: Some(known),
+                ..
+            } => *known = format!("{known}\n{more}"),
+            Self::Context { notice, .. } => *notice = Some(more.to_owned()),
+            _ => return false,
+        }
+        true
     }
 
     /// What denies a call, at the event that asks about it.
@@ -123,8 +116,7 @@ impl Reply {
                 "permissionDecisionReason": reason,
             } }),
             Self::Block { reason } => block(reason),
-            Self::Context { event, text } => context(event, text),
-            Self::Found {
+            Self::Context {
                 event,
                 text,
                 holds,
@@ -157,7 +149,7 @@ impl Reply {
         match self {
             Self::Deny { reason }
             | Self::Block { reason }
-            | Self::Found {
+            | Self::Context {
                 text: reason,
                 holds: true,
                 ..

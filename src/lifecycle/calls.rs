@@ -384,7 +384,7 @@ fn say(context: &Context<'_>, kind: Kind, found: &[Finding]) -> Reply {
         let folder = Path::new(&folder);
         warn::unwritten(folder, Archive::note_reported(folder));
     }
-    Reply::Found {
+    Reply::Context {
         event: kind,
         holds: kind == Kind::PostToolUse && found.iter().any(|finding| finding.is_enforced),
         notice: findings::to_notice(found),

@@ -24,7 +24,7 @@ use crate::project::roots::Project;
 use crate::settings::model::EvidenceMode;
 use crate::systems::gate_record::GateRecord;
 use crate::systems::tested::{Freshness, TestNeed, Tested};
-use crate::systems::workflow::{Gate, GateStatus, Proof, Standing, Workflow};
+use crate::systems::workflow::{Gate, GateStanding, GateStatus, Proof, Workflow};
 use crate::systems::{agentmux, devt, groups};
 
 pub use commands::{background_ended, command_ended, is_test};
@@ -155,9 +155,9 @@ impl<'p> GateLog<'p> {
                 let is_earlier = self.is_of_earlier_run(run);
                 let moved = movers.get_or_insert_with(|| authorship::movers(self.project, run));
                 gate.standing = match (gate.standing, moved.get(&gate.name)) {
-                    (_, Some(Mover::Nobody | Mover::Wrong(_))) => Some(Standing::OnlyInFile),
-                    (Some(Standing::OnlyInFile), _) => Some(Standing::OnItsWord),
-                    _ if is_earlier => Some(Standing::OnItsWord),
+                    (_, Some(Mover::Nobody | Mover::Wrong(_))) => Some(GateStanding::OnlyInFile),
+                    (Some(GateStanding::OnlyInFile), _) => Some(GateStanding::OnItsWord),
+                    _ if is_earlier => Some(GateStanding::OnItsWord),
                     (standing, _) => standing,
                 };
             }
@@ -176,7 +176,7 @@ impl<'p> GateLog<'p> {
         let is_over = run.active && gates.iter().all(|gate| gate.status.has_passed());
         let mut doubted = gates.iter();
         if is_over
-            && let Some(gate) = doubted.find(|gate| gate.standing == Some(Standing::OnlyInFile))
+            && let Some(gate) = doubted.find(|gate| gate.standing == Some(GateStanding::OnlyInFile))
         {
             run.next = format!(
                 "nobody who may was seen to pass gate `{}`: its agent ends again, or the user decides",
@@ -276,23 +276,23 @@ fn standing(
     system: &str,
     status: GateStatus,
     latest: Option<(&GateRecord, GateStatus)>,
-) -> Option<Standing> {
+) -> Option<GateStanding> {
     // What AgentMux writes is its own to show.
     if status != GateStatus::Passed || system == agentmux::ID {
         return None;
     }
     Some(match latest {
-        _ if system == groups::ID => Standing::Proved,
+        _ if system == groups::ID => GateStanding::Proved,
         Some((record, GateStatus::Passed)) => {
             if record.unsupported.is_none() && !record.proof.is_empty() {
-                Standing::Proved
+                GateStanding::Proved
             } else if record.stale.is_some() {
-                Standing::Stale
+                GateStanding::Stale
             } else {
-                Standing::OnItsWord
+                GateStanding::OnItsWord
             }
         }
-        _ => Standing::OnlyInFile,
+        _ => GateStanding::OnlyInFile,
     })
 }
 

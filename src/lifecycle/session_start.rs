@@ -58,12 +58,8 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
     // What was forgotten long ago must not push out what is under way, nor
     // what is derived from files, of any number, a run that is stored.
     runs.sort_unstable_by(|one, other| other.updated_at.cmp(&one.updated_at));
-    Reply::Context {
-        event: Kind::SessionStart,
-        text: [vec![under_way(&runs, problems)], warnings]
-            .concat()
-            .join("\n"),
-    }
+    let lines = [vec![under_way(&runs, problems)], warnings].concat();
+    Reply::context(Kind::SessionStart, lines.join("\n"))
 }
 
 /// What to say where the plugin runs a program of another version, found outside of it.

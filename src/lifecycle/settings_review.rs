@@ -36,7 +36,7 @@ pub(crate) fn begin(context: &Context<'_>) {
 }
 
 /// Says to the user, once, what is held; where the reply has no room for it, the next one has.
-pub(crate) fn tell(context: &Context<'_>, held: &[String], reply: Reply) -> Reply {
+pub(crate) fn tell(context: &Context<'_>, held: &[String], mut reply: Reply) -> Reply {
     if held.is_empty() {
         return reply;
     }
@@ -49,11 +49,8 @@ pub(crate) fn tell(context: &Context<'_>, held: &[String], reply: Reply) -> Repl
          `statewarden config accept` in a terminal.",
         join_limited(files.collect(), ROOM)
     );
-    match reply.with_notice(&text) {
-        None => reply,
-        Some(reply) => {
-            context.warn_about(accepted::FILE, accepted::note_told(&context.project));
-            reply
-        }
+    if reply.add_notice(&text) {
+        context.warn_about(accepted::FILE, accepted::note_told(&context.project));
     }
+    reply
 }

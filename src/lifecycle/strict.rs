@@ -22,7 +22,7 @@ use crate::store::{append, fence};
 
 /// Puts the shells of a session behind the fence, where the settings say so; what keeps them out
 /// the user is shown. The last that the hook does: the process is in a namespace of its own then.
-pub(crate) fn begin(context: &Context<'_>, reply: Reply) -> Reply {
+pub(crate) fn begin(context: &Context<'_>, mut reply: Reply) -> Reply {
     if !context.rules.settings.strict {
         return reply;
     }
@@ -33,16 +33,13 @@ pub(crate) fn begin(context: &Context<'_>, reply: Reply) -> Reply {
             .change_state(|state| state.unfenced.clone_from(&why));
         context.warn_about_state(noted);
     }
-    match why {
-        None => reply,
-        Some(why) => {
-            let text = format!(
-                "statewarden: `strict` is not in force, commands run as without it: {why}. \
-                 `statewarden doctor` says what is missing."
-            );
-            reply.with_notice(&text).unwrap_or(reply)
-        }
+    if let Some(why) = why {
+        reply.add_notice(&format!(
+            "statewarden: `strict` is not in force, commands run as without it: {why}. \
+             `statewarden doctor` says what is missing."
+        ));
     }
+    reply
 }
 
 /// Adds the line to the session's file, once it is known that a fence can be had here.
@@ -86,11 +83,8 @@ pub(crate) fn explain(context: &Context<'_>, event: &Event<'_>, reply: Reply) ->
     if read.is_ok_and(|line| access(&line, settings, context.registry) == Access::Full) {
         return reply;
     }
-    Reply::Context {
-        event: event.kind(),
-        text: "statewarden: state directories are read-only for this command (`strict: true`), since its text does \
-               not say all that it writes. Use Write or Edit, or a command of its own whose words are plain. If a \
-               program has to write there, ask the user to list it in `systems.<id>.programs` of the settings."
-            .to_owned(),
-    }
+    let text = "statewarden: state directories are read-only for this command (`strict: true`), since its text does \
+                not say all that it writes. Use Write or Edit, or a command of its own whose words are plain. If a \
+                program has to write there, ask the user to list it in `systems.<id>.programs` of the settings.";
+    Reply::context(event.kind(), text.to_owned())
 }

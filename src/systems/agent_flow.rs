@@ -75,7 +75,7 @@ impl System for AgentFlow {
                 }))
             }
             AgentEvent::End { agent, reply, .. } => {
-                let records = chosen(files, agent, gates::standing, &|file| {
+                let records = chosen(files, agent, gates::phase_fit, &|file| {
                     gates::on_completion(file, agent, reply, &|| seen(files, file), now)
                 });
                 let gate = state::Agent::of(agent).map(state::Agent::gate);
@@ -315,7 +315,7 @@ fn present(files: &dyn Files) -> Vec<FlowFile> {
 fn chosen<S>(
     files: &dyn Files,
     agent: &AgentName,
-    standing: fn(&FlowState, state::Agent) -> Result<S, String>,
+    fits: fn(&FlowState, state::Agent) -> Result<S, String>,
     apply: &dyn Fn(&FlowFile) -> Outcome,
 ) -> Vec<GateRecord> {
     let mut runs = present(files);
@@ -337,7 +337,7 @@ fn chosen<S>(
         }
         1 => {}
         _ => runs.retain(|file| match (&file.state, owner) {
-            (Ok(state), Some(agent)) => standing(state, agent).is_ok(),
+            (Ok(state), Some(agent)) => fits(state, agent).is_ok(),
             _ => false,
         }),
     }

@@ -51,7 +51,7 @@ impl GateStatus {
 
 string_enum! {
     /// How well a passed gate is supported.
-    pub enum Standing {
+    pub enum GateStanding {
         Proved = "proved",
         /// What its test tested was changed before the gate was judged.
         Stale = "stale",
@@ -82,7 +82,7 @@ pub struct Gate {
     pub agent: Option<String>,
     /// Of a gate that passed, once the gate log was asked.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
-    pub standing: Option<Standing>,
+    pub standing: Option<GateStanding>,
     /// Of a gate that has not passed: what the last end of its agent left out.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub why: Option<String>,
@@ -107,10 +107,10 @@ impl Gate {
     /// Its status in words, for people and models.
     pub fn label(&self) -> &'static str {
         match self.standing {
-            Some(Standing::OnItsWord) => "passed on its word",
-            Some(Standing::Stale) => "passed on a stale test",
-            Some(Standing::OnlyInFile) => "passed only in the file",
-            Some(Standing::Proved) | None => self.status.as_str(),
+            Some(GateStanding::OnItsWord) => "passed on its word",
+            Some(GateStanding::Stale) => "passed on a stale test",
+            Some(GateStanding::OnlyInFile) => "passed only in the file",
+            Some(GateStanding::Proved) | None => self.status.as_str(),
         }
     }
 }

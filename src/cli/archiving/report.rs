@@ -5,10 +5,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::reach::{Elsewhere, say_elsewhere};
-use super::{Job, Moved, RunMode, SiteOutcome};
+use super::{Job, Moved, SiteOutcome};
 use crate::base::text;
 use crate::cli::output::{self, Page, Paint, Show, writeln};
-use crate::cli::{Answer, CliContext};
+use crate::cli::{Answer, CliContext, RunMode};
 use crate::store::archive::{SnapshotKind, Status};
 
 /// What became of all sites: the flat document that devt's own command prints, of all of them

@@ -158,8 +158,8 @@ pub(super) fn unseen_run(facts: &Facts<'_>) -> Option<Found> {
             (wired, wired)
         }
     };
-    let run = |file: &PathBuf| Some((changed(file).filter(|at| *at > since)?, file.clone()));
-    let (at, file) = subject.runs.iter().filter_map(run).max()?;
+    let later = |file: &PathBuf| Some((changed(file).filter(|at| *at > since)?, file.clone()));
+    let (at, file) = subject.runs.iter().filter_map(later).max()?;
     let minute = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M").to_string();
     let (file, at, event) = (file.display(), minute(at), minute(event));
     let what =

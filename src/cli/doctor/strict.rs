@@ -9,6 +9,7 @@ use crate::base::disk::bounded_read::read_text;
 use crate::base::env;
 use crate::base::path;
 use crate::base::text::{self, join_limited, shell_quote};
+use crate::base::warn::FROM_US;
 use crate::contract::denial::Mode;
 use crate::contract::table::DirKind;
 use crate::host::env_file;
@@ -78,7 +79,7 @@ pub(super) fn in_force(facts: &Facts<'_>) -> Option<Found> {
 
 pub(super) fn not_in_force(facts: &Facts<'_>) -> Option<Found> {
     let why = facts.fence.as_ref()?.why_not()?;
-    let said = why.trim().trim_start_matches("statewarden: ");
+    let said = why.trim().trim_start_matches(FROM_US);
     Some(Found::about(
         format!("`strict`: not in force: {said}"),
         missing(),

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::disk::bounded_read::read_text;
 use crate::base::git::WorkTree;
+use crate::cli::RunMode;
 use crate::contract::glob::Pattern;
 use crate::store::replace;
 
@@ -27,17 +28,19 @@ const WARN: &str = "mode: warn\n";
 pub(super) fn set_mode(
     mode: Trial,
     project: &Path,
-    dry_run: bool,
+    effect: RunMode,
     out: &mut dyn Write,
 ) -> Result<()> {
     let file = project.join(SETTINGS);
     let name = file.display();
     let text = read_text(&file).with_context(|| format!("could not read `{name}`"))?;
-    match (mode, text.as_deref()) {
-        (Trial::Enforce, None) => writeln!(out, "enforced already: there is no `{name}`")?,
-        (Trial::Warn, Some(WARN)) => writeln!(out, "`{name}` says `mode: warn` already")?,
-        (Trial::Warn, None) if dry_run => writeln!(out, "would write `mode: warn` into `{name}`")?,
-        (Trial::Warn, None) => {
+    match (mode, text.as_deref(), effect) {
+        (Trial::Enforce, None, _) => writeln!(out, "enforced already: there is no `{name}`")?,
+        (Trial::Warn, Some(WARN), _) => writeln!(out, "`{name}` says `mode: warn` already")?,
+        (Trial::Warn, None, RunMode::DryRun) => {
+            writeln!(out, "would write `mode: warn` into `{name}`")?;
+        }
+        (Trial::Warn, None, RunMode::Apply) => {
             replace::replace(&file, WARN.as_bytes())
                 .with_context(|| format!("could not write `{name}`"))?;
             writeln!(
@@ -46,13 +49,17 @@ pub(super) fn set_mode(
                  `statewarden denies --decision warn`, end it with `statewarden install --mode enforce`"
             )?;
         }
-        (Trial::Enforce, Some(WARN)) if dry_run => writeln!(out, "would remove `{name}`")?,
-        (Trial::Enforce, Some(WARN)) => {
+        (Trial::Enforce, Some(WARN), RunMode::DryRun) => writeln!(out, "would remove `{name}`")?,
+        (Trial::Enforce, Some(WARN), RunMode::Apply) => {
             replace::remove(&file)?;
             writeln!(out, "the trial is over: removed `{name}`")?;
         }
-        (Trial::Warn, Some(_)) => bail!("`{name}` has settings of yours: set `mode: warn` in it"),
-        (Trial::Enforce, Some(_)) => bail!("`{name}` has settings of yours: take `mode` out of it"),
+        (Trial::Warn, Some(_), _) => {
+            bail!("`{name}` has settings of yours: set `mode: warn` in it")
+        }
+        (Trial::Enforce, Some(_), _) => {
+            bail!("`{name}` has settings of yours: take `mode` out of it")
+        }
     }
     Ok(())
 }
@@ -111,7 +118,7 @@ fn in_reach_of_git(tree: &WorkTree, project: &Path) -> Vec<&'static str> {
 /// Has git leave the personal files alone, unless a `.gitignore` does.
 pub(super) fn keep_out_of_commits(
     project: &Path,
-    dry_run: bool,
+    effect: RunMode,
     out: &mut dyn Write,
 ) -> Result<()> {
     let Some(tree) = WorkTree::around(project) else {
@@ -123,7 +130,7 @@ pub(super) fn keep_out_of_commits(
         return Ok(());
     }
     let name = exclude.display();
-    if dry_run {
+    if effect == RunMode::DryRun {
         return Ok(writeln!(
             out,
             "would list the personal settings in `{name}`"

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::settings_file::SettingsFile;
-use super::{Args, Place, Removal, Scope, personal, program};
+use super::{Place, Removal, RunMode, Scope, personal, program};
 use crate::cli::origin::Origin;
 use crate::cli::{Answer, CliContext};
 use crate::host::settings_json::{self, EntryFilter, Wiring};
@@ -25,7 +25,7 @@ pub(in crate::cli) fn run(
     let (project, out) = (&context.project, &mut *context.out.borrow_mut());
     uninstall(args, place, project, out)?;
     // A session that runs keeps its hooks, whatever one of its calls does.
-    if !args.common.dry_run
+    if args.common.effect() == RunMode::Apply
         && !is_wired(place, &Scope::ALL)
         && Origin::of(context).objection().is_none()
     {
@@ -52,7 +52,7 @@ pub(crate) fn uninstall(
     project: &Project,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let Args { scope, dry_run } = args.common;
+    let (scope, effect) = (args.common.scope, args.common.effect());
     let own_paths = program::paths(&place.program);
     let whose: Vec<EntryFilter<'_>> = if args.own {
         own_paths.iter().map(|path| EntryFilter::Of(path)).collect()
@@ -66,7 +66,7 @@ pub(crate) fn uninstall(
     let mut was_wired = false;
     for scope in scopes {
         for entries in &whose {
-            was_wired |= unwire(*scope, *entries, dry_run, place, out)?;
+            was_wired |= unwire(*scope, *entries, effect, place, out)?;
         }
     }
     if !was_wired {
@@ -76,7 +76,7 @@ pub(crate) fn uninstall(
             scope.map_or("project or local", Scope::as_str)
         )?;
     }
-    if dry_run {
+    if effect == RunMode::DryRun {
         return Ok(());
     }
     name_others(&whose, place, out)?;
@@ -90,30 +90,30 @@ pub(crate) fn uninstall(
 fn unwire(
     scope: Scope,
     whose: EntryFilter<'_>,
-    dry_run: bool,
+    effect: RunMode,
     place: &Place,
     out: &mut dyn Write,
 ) -> Result<bool> {
     let file = SettingsFile::open(&place.settings(scope)?)?;
     let name = file.path.display();
-    if !dry_run {
-        file.drop_leftovers();
-    }
     let restore = file
         .without(whose)
         .with_context(|| format!("could not edit `{name}`, nothing was changed"))?;
     let is_ours = restore.is_some();
+    if effect == RunMode::DryRun {
+        if let Some(restore) = restore {
+            writeln!(out, "would {} `{name}`", restore.words().0)?;
+        }
+        return Ok(is_ours);
+    }
+    file.drop_leftovers();
     match restore {
-        None if dry_run || file.text.is_none() => {}
+        None if file.text.is_none() => {}
         None => file.drop_backups(file.text())?,
-        Some(restore) if dry_run => writeln!(out, "would {} `{name}`", restore.words().0)?,
         Some(restore) => {
             restore.carry_out(&file)?;
             writeln!(out, "{} `{name}`", restore.words().1)?;
         }
-    }
-    if dry_run {
-        return Ok(is_ours);
     }
     for backup in file.backups() {
         writeln!(

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::settings_file::SettingsFile;
-use super::{Place, Scope};
+use super::{Place, RunMode, Scope};
 use crate::base::git::WorkTree;
 use crate::base::path;
 use crate::host::settings_json::{self, ENTRIES, Edited, Wiring};
@@ -21,16 +21,16 @@ use crate::store::replace;
 /// The file cannot be read, edited or written.
 pub(super) fn wire(
     scope: Scope,
-    dry_run: bool,
+    effect: RunMode,
     program: &str,
     place: &Place,
     project: &Project,
     out: &mut dyn Write,
 ) -> Result<()> {
     let dir = ClaudeDir::now(project);
-    merge_into(&place.settings(scope)?, dry_run, program, out)?;
+    merge_into(&place.settings(scope)?, effect, program, out)?;
     warn_of_path(scope, program, place, out)?;
-    if dry_run {
+    if effect == RunMode::DryRun {
         return Ok(());
     }
     if let Some(folder) = place.folder(scope) {
@@ -41,19 +41,21 @@ pub(super) fn wire(
     Ok(note_in_receipt(scope, place, out)?)
 }
 
-fn merge_into(settings: &Path, dry_run: bool, program: &str, out: &mut dyn Write) -> Result<()> {
+fn merge_into(settings: &Path, effect: RunMode, program: &str, out: &mut dyn Write) -> Result<()> {
     let file = SettingsFile::open(settings)?;
     let name = file.path.display();
     let edited = merged(file.text(), program)
         .map_err(|e| anyhow!("could not edit `{name}`, nothing was changed: {e}"))?;
-    if !dry_run {
+    if effect == RunMode::Apply {
         file.drop_leftovers();
     }
     let n = ENTRIES.len();
-    match edited {
-        Edited::Unchanged => writeln!(out, "already wired: `{name}`")?,
-        Edited::Changed(_) if dry_run => writeln!(out, "would wire {n} entries in `{name}`")?,
-        Edited::Changed(text) => {
+    match (edited, effect) {
+        (Edited::Unchanged, _) => writeln!(out, "already wired: `{name}`")?,
+        (Edited::Changed(_), RunMode::DryRun) => {
+            writeln!(out, "would wire {n} entries in `{name}`")?;
+        }
+        (Edited::Changed(text), RunMode::Apply) => {
             let backup = file.back_up()?;
             file.write(&text)?;
             writeln!(out, "wired {n} entries in `{name}`")?;

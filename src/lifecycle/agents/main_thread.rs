@@ -17,7 +17,7 @@ use crate::systems::system::AgentEvent;
 /// closed, and what calls did that sent no end is found.
 pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
     // What calls did says whose the gates are.
-    let reply = calls::turn_ended(context, event);
+    let mut reply = calls::turn_ended(context, event);
     if event.actor() == Actor::Main {
         let running = running(event);
         let evidence = Evidence::for_main(context);
@@ -31,10 +31,8 @@ pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         records.retain(|record| !evidence.log().has_said(record));
         let kept_open: Vec<String> = records.iter().filter_map(why_open).collect();
         append_gates(context, None, records);
-        if !kept_open.is_empty()
-            && let Some(reply) = reply.with_notice(&kept_open.join("\n"))
-        {
-            return reply;
+        if !kept_open.is_empty() {
+            reply.add_notice(&kept_open.join("\n"));
         }
     }
     reply

@@ -28,7 +28,7 @@ use crate::systems::gate_record::GateRecord;
 use crate::systems::groups::state::Doubt;
 use crate::systems::system::{AgentEvent, ClosedGate, Effects, Files, Missing};
 use crate::systems::tested::{TestNeed, Tested};
-use crate::systems::workflow::{Gate, Proof, Standing, Workflow};
+use crate::systems::workflow::{Gate, GateStanding, Proof, Workflow};
 
 /// A system's state around an event, looked for when the system first asks for it.
 pub struct GateScope<'c> {
@@ -504,8 +504,8 @@ impl Files for GateScope<'_> {
         log.mark(&mut run);
         let is_required = self.evidence() == EvidenceMode::Require;
         let gates = run.gates.into_iter().filter(|gate| match gate.standing {
-            Some(Standing::OnlyInFile) => true,
-            Some(Standing::OnItsWord | Standing::Stale) => is_required,
+            Some(GateStanding::OnlyInFile) => true,
+            Some(GateStanding::OnItsWord | GateStanding::Stale) => is_required,
             _ => false,
         });
         gates.collect()

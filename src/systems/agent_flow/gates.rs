@@ -63,14 +63,14 @@ fn proof_of(verdict: Verdict, evidence: &str, seen: Option<&Seen>) -> (Vec<Proof
 
 /// Whether a completion is of the phase that the run is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum PhaseFit {
     Current,
     /// The script has moved the phase on and left the member's gate open, as
     /// the original team script does.
     Overtaken,
 }
 
-pub(super) fn standing(state: &FlowState, agent: Agent) -> Result<Standing, String> {
+pub(super) fn phase_fit(state: &FlowState, agent: Agent) -> Result<PhaseFit, String> {
     let own = agent.phase(state.mode);
     let phase = state
         .phase
@@ -79,13 +79,13 @@ pub(super) fn standing(state: &FlowState, agent: Agent) -> Result<Standing, Stri
     // while Lawliet works.
     let is_unused_group = state.mode == Mode::Sequential && phase == Phase::ReviewVerification;
     if phase == own || is_unused_group && agent == Agent::Lawliet {
-        return Ok(Standing::Current);
+        return Ok(PhaseFit::Current);
     }
     let is_left_open = own == Phase::ReviewVerification
         && matches!(phase, Phase::Complete | Phase::Implementation)
         && state.gate(agent.gate()) == GateStatus::InProgress;
     if is_left_open {
-        return Ok(Standing::Overtaken);
+        return Ok(PhaseFit::Overtaken);
     }
     Err(format!(
         "{} works in phase `{own}`, the run is in `{phase}`",
@@ -106,7 +106,7 @@ pub fn on_completion(
 ) -> Outcome {
     let mut draft = Draft::open(file, now)?;
     let agent = gate_owner(name)?;
-    let standing = standing(&draft.state, agent)?;
+    let fit = phase_fit(&draft.state, agent)?;
     let (verdict, evidence) = verdict::read(agent, reply)?;
     let evidence = log::truncate_message(evidence);
     let (gate, to) = (agent.gate(), verdict.gate_status());
@@ -130,7 +130,7 @@ pub fn on_completion(
     draft.sign(gate, Some(agent.as_str()), Some(&message));
     draft.log(gate, agent.as_str(), &message, Some(to));
     let phase_outcome = if agent.phase(draft.state.mode) == Phase::ReviewVerification {
-        member_outcome(&mut draft, agent, verdict, &evidence, standing)
+        member_outcome(&mut draft, agent, verdict, &evidence, fit)
     } else {
         Some(to)
     };
@@ -138,7 +138,7 @@ pub fn on_completion(
     let is_last = state
         .max_iterations
         .is_some_and(|max| state.iteration.unwrap_or(1) >= max);
-    if phase_outcome == Some(GateStatus::Failed) && is_last && standing == Standing::Current {
+    if phase_outcome == Some(GateStatus::Failed) && is_last && fit == PhaseFit::Current {
         draft.close(ORCHESTRATOR, ABORTED, Some(GateStatus::Failed));
     }
     draft.finish()
@@ -161,7 +161,7 @@ fn member_outcome(
     agent: Agent,
     verdict: Verdict,
     evidence: &str,
-    standing: Standing,
+    fit: PhaseFit,
 ) -> Option<GateStatus> {
     // The caveat is in the message; a member's result has two words.
     let result = match verdict {
@@ -171,7 +171,7 @@ fn member_outcome(
     let outcome = draft.member(agent.gate(), verdict.gate_status(), result.as_str());
     match outcome {
         Some(outcome) => draft.settle_group(outcome, evidence),
-        None if standing == Standing::Current => draft.begin_group(),
+        None if fit == PhaseFit::Current => draft.begin_group(),
         None => {}
     }
     outcome

@@ -359,7 +359,7 @@ fn an_event_belongs_to_the_file_whose_phase_fits() {
     use Agent::{Alphonse, Lawliet, Loid, Riko, Senku};
     let state = |text: &str| FlowState::read(text).unwrap();
     let starts = |text: &str, agent| may_start(&state(text), agent).is_ok();
-    let ends = |text: &str, agent| standing(&state(text), agent).is_ok();
+    let ends = |text: &str, agent| phase_fit(&state(text), agent).is_ok();
     assert!(ends(SINGLE, Riko) && starts(SINGLE, Riko));
     assert!(!starts(SINGLE, Senku) && !ends(SINGLE, Loid));
     assert!(starts(REVIEW, Lawliet) && !starts(SINGLE, Lawliet));
