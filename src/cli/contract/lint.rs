@@ -123,7 +123,11 @@ fn rules(own: &[String], context: &CliContext<'_>) -> Resolved {
         if let Some(declared) = &mut system.declared
             && own.contains(&declared.by.file)
         {
-            declared.edit(|rules| rules.open = Openness::Closed);
+            declared.edit(|rules| {
+                rules.open = Openness::Closed;
+                // Each finding is about one of these, and would repeat its path.
+                rules.by.sentence = "declared by its contract".to_owned();
+            });
         }
     }
     rules
