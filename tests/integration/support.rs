@@ -197,12 +197,6 @@ impl Sandbox {
         serve(command, event.to_string().as_bytes())
     }
 
-    /// Serves an event in a session that names no project: `CLAUDE_PROJECT_DIR`
-    /// is not set.
-    pub fn hook_without_project_dir(&self, event: &Value) -> Ran {
-        serve(self.command("hook"), event.to_string().as_bytes())
-    }
-
     /// A Bash call of the main thread in the project.
     pub fn bash_event(&self, command: &str) -> Value {
         self.event("Bash", json!({ "command": command }))
@@ -261,11 +255,6 @@ impl Sandbox {
     #[track_caller]
     pub fn denied(&self, event: &Value, code: &str) -> String {
         self.hook(event).is_denied(code)
-    }
-
-    /// Runs the program in another directory than the project's.
-    pub fn run_in(&self, dir: impl AsRef<Path>, line: &(impl Line + ?Sized)) -> Ran {
-        Ran(self.command(line).current_dir(dir).output().unwrap())
     }
 
     /// The records of a log of the project.
