@@ -83,30 +83,6 @@ fn the_first_activation_names_and_dates_the_workflow() {
     );
 }
 
-#[test]
-fn the_current_edition_logs_each_change_of_the_id() {
-    const LOG: &str = ".devt/state/workflow-id-rotations.jsonl";
-    let sandbox = Sandbox::new();
-    sandbox.run("update active=true workflow_type=dev");
-    assert!(!sandbox.exists(LOG), "0.83 has no such log");
-    let first = field(&sandbox, "workflow_id");
-    sandbox.write(
-        ".claude/statewarden.yaml",
-        "systems:\n  devt:\n    contract: \"0.244\"\n",
-    );
-    sandbox.run("update phase=plan");
-    sandbox.run("update workflow_type=debug task=secret");
-    let records = sandbox.records(LOG);
-    assert_eq!(records.len(), 1, "{records:?}");
-    assert_eq!(records[0]["prev_id"], first);
-    assert_eq!(records[0]["new_id"], field(&sandbox, "workflow_id"));
-    assert_eq!(
-        records[0]["source"],
-        "updateState:type_transition(dev->debug)"
-    );
-    assert!(!sandbox.read(LOG).contains("secret"));
-}
-
 /// devt lost most of twenty starts and lane updates at once.
 #[test]
 fn no_update_of_several_processes_is_lost() {
@@ -203,29 +179,4 @@ fn the_directory_lock_is_honored() {
     .unwrap();
     assert_eq!(sandbox.names(".devt/state"), ["notes.md"]);
     sandbox.run("reset").ends(0);
-}
-
-/// The sweeps and the age of artifacts go by the anchors, whoever writes them.
-#[test]
-fn the_anchors_of_an_active_workflow_stay() {
-    let sandbox = Sandbox::new();
-    sandbox.run("update active=true workflow_type=dev").ends(0);
-    let before = sandbox.read(".devt/state/workflow.yaml");
-    for pair in [
-        "first_created_at=2020-01-01T00:00:00Z",
-        "created_at=2020-01-01T00:00:00Z",
-        "original_workflow_id=other",
-        "workflow_id_history=[]",
-    ] {
-        for force in ["", " --force"] {
-            let ran = sandbox.run(&format!("update {pair}{force}"));
-            assert_eq!(ran.code(), 2, "{pair}{force}");
-            assert_has(&ran.stderr(), "while the workflow is active");
-        }
-    }
-    assert_eq!(sandbox.read(".devt/state/workflow.yaml"), before);
-    sandbox.run("update active=false").ends(0);
-    sandbox
-        .run("update first_created_at=2020-01-01T00:00:00Z")
-        .ends(0);
 }
