@@ -18,7 +18,6 @@ use self::basis::Basis;
 pub use self::files::{SiteRuns, nearest};
 pub use self::scope::GateScope;
 use crate::base::disk::bounded_read;
-use crate::base::disk::resolve::is_free_of_links;
 use crate::base::path;
 use crate::base::text;
 use crate::base::warn;
@@ -188,10 +187,11 @@ impl<'a> Plan<'a> {
 /// # Errors
 /// The file cannot be replaced; it is as it was then.
 pub fn write_through(path: &Path, text: &str) -> io::Result<()> {
-    let real = if path.to_str().is_some_and(is_free_of_links) {
-        None
-    } else {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+    let real = if is_link {
         fs::canonicalize(path).ok()
+    } else {
+        None
     };
     replace(real.as_deref().unwrap_or(path), text.as_bytes())
 }

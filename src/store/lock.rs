@@ -149,11 +149,15 @@ pub fn with_state_lock<T>(
 /// A directory and those outside it in which the files lie that its links lead
 /// to, each once and in an order that every process takes them in.
 fn with_linked(dir: &Path) -> Vec<PathBuf> {
-    let Ok(real) = dir.canonicalize() else {
+    let entries = list::readable(dir);
+    let links: Vec<_> = entries.filter(|entry| entry.kind.is_symlink()).collect();
+    // Of one directory the lock is the same whatever path leads there.
+    let (false, Ok(real)) = (links.is_empty(), dir.canonicalize()) else {
         return vec![dir.to_owned()];
     };
-    let links = list::readable(dir).filter(|entry| entry.kind.is_symlink());
-    let files = links.filter_map(|link| real.join(link.name).canonicalize().ok());
+    let files = links
+        .into_iter()
+        .filter_map(|link| real.join(link.name).canonicalize().ok());
     let outside = files.filter(|file| file.is_file() && !file.starts_with(&real));
     let parents = outside.filter_map(|file| Some(file.parent()?.to_owned()));
     // One that cannot be opened cannot be locked.
