@@ -37,9 +37,10 @@ pub fn link(record: &str, prev: Option<&str>) -> String {
 /// # Errors
 /// A file of the log cannot be read.
 pub fn head(log: &LogFile) -> io::Result<String> {
-    let mut files = log.generations();
-    files.push(log.trusted());
-    for file in files.iter().rev() {
+    if let Some(head) = last_record(&log.trusted())? {
+        return Ok(head);
+    }
+    for file in log.generations().iter().rev() {
         if let Some(head) = last_record(file)? {
             return Ok(head);
         }

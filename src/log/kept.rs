@@ -83,12 +83,16 @@ impl LogFile {
         let Some(copy) = self.kept.as_deref() else {
             return Ok(());
         };
-        if let Some(copies) = copy.parent().filter(|copies| !copies.is_dir()) {
-            begin(copies, &self.dir, Past::Ours)?;
-        }
-        match self.copy() {
-            Some(copy) => append::append(copy, line.as_bytes()).map(|_| ()),
-            None => Ok(()),
+        let kept = append::append(copy, line.as_bytes());
+        match (kept, copy.parent()) {
+            (Err(error), Some(copies)) if error.kind() == io::ErrorKind::NotFound => {
+                begin(copies, &self.dir, Past::Ours)?;
+                let begun = self.copy();
+                begun.map_or(Ok(()), |copy| {
+                    append::append(copy, line.as_bytes()).map(drop)
+                })
+            }
+            (kept, _) => kept.map(drop),
         }
     }
 
@@ -112,8 +116,9 @@ impl LogFile {
     /// Does what a kill kept from following a change of the copy: the line that was to be
     /// written, or a copy begun anew. Gives the log's length.
     pub(super) fn catch_up(&self, log: &mut File, len: u64) -> io::Result<u64> {
-        let written = self.copy().map(fs::metadata);
-        let (Some(copy), Some(Ok(written))) = (self.copy(), written) else {
+        let copy = self.kept.as_deref();
+        let Some((copy, written)) = copy.and_then(|copy| Some((copy, fs::metadata(copy).ok()?)))
+        else {
             return Ok(len);
         };
         if written.len() <= len || changed(&log.metadata()?) > changed(&written) {
@@ -139,7 +144,7 @@ impl LogFile {
     fn is_moved_away(&self, copy: &Path) -> io::Result<bool> {
         match self.generations().last() {
             None => Ok(false),
-            Some(newest) => Ok(len(newest)? == len(copy)? && end_alike(newest, copy, RECENT)?),
+            Some(newest) => end_alike(newest, copy, RECENT),
         }
     }
 
@@ -164,7 +169,7 @@ impl LogFile {
     pub fn differs_anew(&self) -> Option<bool> {
         let copy = self.copy()?;
         let seen = copy.with_extension("seen");
-        let found = self.difference(RECENT).ok()?;
+        let found = self.difference_from(copy, RECENT).ok()?;
         let known = read_text(&seen).ok().flatten();
         if found.is_none() {
             // What comes back later is another one.
@@ -184,25 +189,30 @@ impl LogFile {
     /// # Errors
     /// One of them cannot be read.
     pub fn difference(&self, max: u64) -> io::Result<Difference> {
-        let mut found = self.difference_now(max)?;
+        let copy = self.copy();
+        copy.map_or(Ok(Difference::default()), |copy| {
+            self.difference_from(copy, max)
+        })
+    }
+
+    fn difference_from(&self, copy: &Path, max: u64) -> io::Result<Difference> {
+        let mut found = self.difference_now(copy, max)?;
         for _ in 0..TRIES {
             if found.is_none() {
                 break;
             }
             // Another process may be between the two.
             thread::sleep(BETWEEN_TRIES);
-            found = self.difference_now(max)?;
+            found = self.difference_now(copy, max)?;
         }
         Ok(found)
     }
 
-    fn difference_now(&self, max: u64) -> io::Result<Difference> {
-        let (log, Some(copy)) = (self.path(), self.copy()) else {
-            return Ok(Difference::default());
-        };
-        let is_same =
-            len(&log)?.unwrap_or(0) == len(copy)?.unwrap_or(0) && end_alike(&log, copy, max)?;
-        if is_same || len(&log)?.unwrap_or(0) == 0 && self.is_moved_away(copy)? {
+    fn difference_now(&self, copy: &Path, max: u64) -> io::Result<Difference> {
+        let log = self.path();
+        if end_alike(&log, copy, max)?
+            || len(&log)?.unwrap_or(0) == 0 && self.is_moved_away(copy)?
+        {
             return Ok(Difference::default());
         }
         // The log first: a line of ours is in the copy by the time that it is in the log.
@@ -304,13 +314,20 @@ fn time(path: &Path) -> Option<DateTime<Utc>> {
     fs::metadata(path).map(|meta| changed(&meta)).ok()
 }
 
-/// Whether the last `max` bytes of two files are the same; one that is not there is empty.
+/// Whether two files have the same length and the same last `max` bytes; one that is not there is
+/// empty.
 fn end_alike(one: &Path, other: &Path, max: u64) -> io::Result<bool> {
-    let ours = bounded_read::if_there(end(one, max))?;
-    let theirs = bounded_read::if_there(end(other, max))?;
-    let (Some(mut ours), Some(mut theirs)) = (ours, theirs) else {
-        return Ok(len(one)?.unwrap_or(0) == len(other)?.unwrap_or(0));
+    let ours = bounded_read::if_there(bounded_read::open(one))?;
+    let theirs = bounded_read::if_there(bounded_read::open(other))?;
+    let [len, other_len] = [&ours, &theirs].map(|file| file.as_ref().map_or(0, |(_, len)| *len));
+    let (Some((ours, _)), Some((theirs, _))) = (ours, theirs) else {
+        return Ok(len == other_len);
     };
+    if len != other_len {
+        return Ok(false);
+    }
+    let begin = SeekFrom::Start(len.saturating_sub(max));
+    let (mut ours, mut theirs) = (from(ours, begin)?, from(theirs, begin)?);
     loop {
         let (bytes, others) = (ours.fill_buf()?, theirs.fill_buf()?);
         let n = bytes.len().min(others.len());
@@ -334,9 +351,8 @@ fn is_same(bytes: &[u8], others: &[u8]) -> bool {
         && rest == other_rest
 }
 
-fn end(path: &Path, max: u64) -> io::Result<BufReader<File>> {
-    let (mut file, len) = bounded_read::open(path)?;
-    file.seek(SeekFrom::Start(len.saturating_sub(max)))?;
+fn from(mut file: File, begin: SeekFrom) -> io::Result<BufReader<File>> {
+    file.seek(begin)?;
     Ok(BufReader::with_capacity(32 * 1024, file))
 }
 
