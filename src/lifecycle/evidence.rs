@@ -4,7 +4,7 @@ mod commands;
 pub(super) mod output;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -41,20 +41,39 @@ const BEGUN: &str = "flow init";
 pub struct GateLog<'p> {
     pub project: &'p Project,
     max: u64,
-    lines: Rc<OnceCell<Vec<LogLine>>>,
+    lines: Rc<LogLines>,
+}
+
+/// The lines, the newest first, and where among them a text is, once each was asked for.
+#[derive(Default)]
+struct LogLines {
+    all: OnceCell<Vec<LogLine>>,
+    with: RefCell<HashMap<String, Rc<[usize]>>>,
 }
 
 /// A line, and the record on it once that was asked for.
 struct LogLine {
     text: String,
+    /// When it was written.
+    ts: Option<String>,
     record: OnceCell<Option<GateRecord>>,
 }
 
 impl LogLine {
-    /// When it was written: before all that others say in it.
-    fn ts(&self) -> Option<&str> {
-        let (_, rest) = self.text.split_once("\"ts\":\"")?;
-        Some(rest.split_once('"')?.0)
+    fn new(text: &str) -> Self {
+        // It is before all that others say in it.
+        let ts = text
+            .split_once("\"ts\":\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
+        Self {
+            text: text.to_owned(),
+            ts: ts.map(|(ts, _)| ts.to_owned()),
+            record: OnceCell::new(),
+        }
+    }
+
+    fn is_before(&self, oldest: &str) -> bool {
+        self.ts.as_deref().is_some_and(|ts| ts < oldest)
     }
 
     fn record(&self) -> Option<&GateRecord> {
@@ -83,35 +102,49 @@ impl<'p> GateLog<'p> {
         begun: Option<DateTime<Utc>>,
         file: &str,
     ) -> impl Iterator<Item = &'l GateRecord> {
+        let lines = self.lines();
+        let oldest = begun.map(|begun| clock::millis(begun - OUT_OF_ORDER));
+        let end = oldest
+            .and_then(|oldest| lines.iter().position(|line| line.is_before(&oldest)))
+            .unwrap_or(lines.len());
+        let name = json::quoted(file.rsplit('/').next().unwrap_or(file));
+        let named = self.lines_with(name.trim_start_matches('"'));
+        let whole = self.project.main.path(file);
+        (0..named.len())
+            .map(move |nth| named[nth])
+            .take_while(move |at| *at < end)
+            .filter_map(|at| lines[at].record())
+            .filter(move |record| {
+                record.file == file || self.project.main.path(&record.file) == whole
+            })
+    }
+
+    fn lines(&self) -> &[LogLine] {
         let log = self.project.logs().gates();
-        let lines = self.lines.get_or_init(|| {
+        self.lines.all.get_or_init(|| {
             let mut lines = Vec::new();
             if log.difference(self.max).is_ok_and(|found| found.is_none()) {
                 log.lines_from_end(self.max, &mut |line| {
-                    lines.push(LogLine {
-                        text: line.to_owned(),
-                        record: OnceCell::new(),
-                    });
+                    lines.push(LogLine::new(line));
                     ControlFlow::Continue(())
                 });
             }
             lines
-        });
-        let oldest = begun.map(|begun| clock::millis(begun - OUT_OF_ORDER));
-        let name = json::quoted(file.rsplit('/').next().unwrap_or(file));
-        let named = Finder::new(name.trim_start_matches('"')).into_owned();
-        let whole = self.project.main.path(file);
-        lines
-            .iter()
-            .take_while(move |line| {
-                let (at, oldest) = (line.ts(), oldest.as_deref());
-                at.is_none() || oldest.is_none() || at >= oldest
-            })
-            .filter(move |line| named.find(line.text.as_bytes()).is_some())
-            .filter_map(LogLine::record)
-            .filter(move |record| {
-                record.file == file || self.project.main.path(&record.file) == whole
-            })
+        })
+    }
+
+    /// The places of the lines with a text in them.
+    fn lines_with(&self, text: &str) -> Rc<[usize]> {
+        if let Some(places) = self.lines.with.borrow().get(text) {
+            return places.clone();
+        }
+        let finder = Finder::new(text);
+        let lines = self.lines().iter().enumerate();
+        let with = lines.filter(|(_, line)| finder.find(line.text.as_bytes()).is_some());
+        let places: Rc<[usize]> = with.map(|(at, _)| at).collect();
+        let mut known = self.lines.with.borrow_mut();
+        known.insert(text.to_owned(), places.clone());
+        places
     }
 
     /// The latest record of a run that moved a gate, and where it moved it to. One that passes
