@@ -225,6 +225,19 @@ impl<'b> Event<'b> {
             || matches!(self.kind(), Kind::PostToolUse | Kind::PostToolUseFailure)
     }
 
+    /// The exit status of a command that ended; unknown where it was cut off, and of other tools.
+    pub fn exit_status(&self) -> Option<i32> {
+        if !matches!(self.tool(), Tool::Shell(_)) {
+            return None;
+        }
+        if self.kind() == Kind::PostToolUse {
+            return Some(0);
+        }
+        let error = self.error.as_str().strip_prefix("Exit code ")?;
+        let digits = error.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse().ok()
+    }
+
     /// What the event is to the hook; `None` for an event or a tool that cannot matter.
     pub fn point(&self) -> Option<HookPoint> {
         Some(match (self.kind(), self.tool()) {

@@ -12,7 +12,7 @@ use crate::base::{clock, path, text};
 use crate::formats::test_output::{self, TestCounts};
 use crate::guard::excerpt::Excerpts;
 use crate::guard::targets::commands;
-use crate::host::event::{Event, Kind, Tool};
+use crate::host::event::Event;
 use crate::lifecycle::calls::{self, Announcement};
 use crate::lifecycle::freshness;
 use crate::lifecycle::gates::authorship::is_made_by_call;
@@ -118,7 +118,6 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
         Announcement::Repeated => return,
         Announcement::Unseen => ran.doubt = Some(calls::why_unseen(context, event).to_owned()),
     }
-    let is_shell = matches!(event.tool(), Tool::Shell(_));
     let in_background = event.response.background_task_id.get();
     if event.input.run_in_background.value() == true || in_background.is_some() {
         if let Some(task) = in_background {
@@ -131,7 +130,7 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
     }
     let end = End {
         at: context.now.get(),
-        status: is_shell.then(|| status(event)).flatten(),
+        status: event.exit_status(),
         output: output::of(event),
         is_interrupted: event.response.interrupted.value() == true,
     };
@@ -473,16 +472,6 @@ fn leads_outside(context: &Context<'_>, place: &str) -> bool {
         .map_or("", |(_, extension)| extension);
     let is_report = meta.is_file() && is_in(REPORTS, extension);
     !is_report && !place.starts_with("/dev/") && !is_inside(context, place)
-}
-
-/// The exit status of a call; unknown where it was cut off.
-fn status(event: &Event<'_>) -> Option<i32> {
-    if event.kind() == Kind::PostToolUse {
-        return Some(0);
-    }
-    let error = event.error.as_str().strip_prefix("Exit code ")?;
-    let digits = error.split(|c: char| !c.is_ascii_digit()).next()?;
-    digits.parse().ok()
 }
 
 #[cfg(test)]
