@@ -155,7 +155,7 @@ fn at(point: HookPoint, context: &Context<'_>, event: &Event<'_>) -> Reply {
         }
         HookPoint::SessionStart => session_start::session_started(context, event),
         HookPoint::SessionEnd => {
-            calls::session_passed(context, event);
+            calls::session_ended(context, event);
             Reply::Silent
         }
         HookPoint::SettingsChange => config_change::config_changed(context, event),

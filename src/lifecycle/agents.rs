@@ -207,8 +207,7 @@ fn seen_elsewhere(context: &Context<'_>, scope: &GateScope<'_>) -> Option<String
     let index = Index::read(context.project.memory()).ok()??;
     let files = index
         .entries()
-        .keys()
-        .map(|file| path::from_os(Path::new(file)));
+        .map(|(file, _)| path::from_os(Path::new(file)));
     let dirs = files.filter_map(|file| Some(file[..file.find(&inside)?].to_owned()));
     Some(path::below(&dirs.min()?, inside.trim_matches('/')))
 }

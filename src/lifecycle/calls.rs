@@ -21,8 +21,9 @@ use crate::recorder::calls::{self, Call, CallText, Caller, Notes, Progress, Work
 use crate::recorder::contents::MAX_CONTENT;
 use crate::recorder::entry::BlobId;
 use crate::recorder::findings::{self, Finding, Recipient};
+use crate::recorder::index::Index;
 use crate::recorder::look::Scope;
-use crate::recorder::mediate::{CallNote, Recorder};
+use crate::recorder::mediate::{CallNote, Delivery, Recorder};
 use crate::recorder::pipeline::Moment;
 use crate::shell::{Analysis, Scene};
 use crate::store::archive::Archive;
@@ -278,17 +279,13 @@ fn goes_on(event: &Event<'_>, task: &str) -> bool {
 }
 
 /// Judges the calls that an event ends, and reports to the agent what concerns it.
-fn close(context: &Context<'_>, event: &Event<'_>, can_tell: bool) -> Reply {
+fn close(context: &Context<'_>, event: &Event<'_>, delivery: Delivery<'_>) -> Reply {
     let recorder = Recorder::of(context);
     let background = match event.kind() {
         Kind::UserPromptSubmit => agents::in_background(&recorder.dir(), event.session()),
         _ => Background::new(),
     };
-    let moment = match event.kind() {
-        Kind::SessionStart => Moment::SessionStart,
-        _ => Moment::Later,
-    };
-    let found = recorder.close(moment, &recipient(event), can_tell, &|call| {
+    let found = recorder.close(Moment::Later, event.session(), delivery, &|call| {
         progress(event, call, &background)
     });
     say(context, event.kind(), &found)
@@ -329,7 +326,7 @@ pub(crate) fn note_agent(context: &Context<'_>, event: &Event<'_>) {
 
 /// `UserPromptSubmit`: words of the user, or the client's news.
 pub(crate) fn prompted(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    close(context, event, true)
+    close(context, event, Delivery::To(&recipient(event)))
 }
 
 /// The main thread's turn is over.
@@ -338,7 +335,13 @@ pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         return Reply::Silent;
     }
     let can_tell = !event.is_held() && context.env.client.as_deref().is_some_and(tells_at_stop);
-    close(context, event, can_tell)
+    let main = recipient(event);
+    let delivery = if can_tell {
+        Delivery::To(&main)
+    } else {
+        Delivery::Later
+    };
+    close(context, event, delivery)
 }
 
 fn tells_at_stop(client: &str) -> bool {
@@ -350,27 +353,45 @@ fn tells_at_stop(client: &str) -> bool {
 /// an answer replaces its report.
 pub(crate) fn agent_passed(context: &Context<'_>, event: &Event<'_>) {
     note_agent(context, event);
-    close(context, event, false);
     if event.kind() == Kind::SubagentStop {
         let agent = recipient(event);
-        Recorder::of(context).pass_on(&|to| {
-            if *to == agent {
-                Some(Recipient::main_of(&to.session))
-            } else {
-                Some(to.clone())
-            }
-        });
+        let delivery = Delivery::PassedOn(&|to| Some(main_for(to, &agent)));
+        close(context, event, delivery);
+    } else {
+        close(context, event, Delivery::Later);
     }
 }
 
-/// A session begins or ends.
-pub(crate) fn session_passed(context: &Context<'_>, event: &Event<'_>) {
-    let recorder = Recorder::of(context);
-    close(context, event, false);
-    recorder.tidy();
-    if event.kind() == Kind::SessionEnd {
-        recorder.pass_on(&|to| (to.session != event.session()).then(|| to.clone()));
+/// Who is sent what waits for a recipient once an agent has ended.
+fn main_for(to: &Recipient, ended: &Recipient) -> Recipient {
+    if to == ended {
+        Recipient::main_of(&to.session)
+    } else {
+        to.clone()
     }
+}
+
+/// A session begins. Gives what is known of the state directories.
+pub(crate) fn session_began(context: &Context<'_>, event: &Event<'_>) -> Option<Index> {
+    close_session(context, event, Moment::SessionStart, Delivery::Later)
+}
+
+/// A session ends: what waits for it is dropped.
+pub(crate) fn session_ended(context: &Context<'_>, event: &Event<'_>) {
+    let others = Delivery::PassedOn(&|to| (to.session != event.session()).then(|| to.clone()));
+    close_session(context, event, Moment::Later, others);
+}
+
+fn close_session(
+    context: &Context<'_>,
+    event: &Event<'_>,
+    moment: Moment,
+    delivery: Delivery<'_>,
+) -> Option<Index> {
+    let recorder = Recorder::of(context);
+    recorder.close_session(moment, event.session(), delivery, &|call| {
+        progress(event, call, &Background::new())
+    })
 }
 
 /// What was found as the answer to an event. The user is shown all that was moved or put

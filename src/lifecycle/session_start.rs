@@ -29,16 +29,20 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
         let kept = plugins.keep(&context.project);
         context.warn_about(plugins::FILE, kept);
     }
+    let mut known = None;
     if is_concerned {
         // Whoever finds a heartbeat and no memory knows that it is gone.
         Recorder::of(context).set_up();
         heartbeat(context, event, plugins.devt.as_ref());
-        calls::session_passed(context, event);
+        known = calls::session_began(context, event);
         note_wiring(context);
     }
-    let sites = roles::shown_sites(context);
+    let shown = match known {
+        Some(index) => roles::add_shown(context, sites, Some(&index)),
+        None => roles::shown_sites(context),
+    };
     let log = GateLog::read(&context.project, RECENT);
-    let held = SiteRuns::of(&sites, context.registry, &log);
+    let held = SiteRuns::of(&shown, context.registry, &log);
     let mut runs: Vec<&Workflow> = held.current().collect();
     let problems = &held.problems;
     let skew = context.env.plugin_root.as_deref().and_then(plugin_skew);

@@ -10,6 +10,7 @@ use crate::base::path;
 use crate::recorder::calls::Work;
 use crate::recorder::decide::Facts;
 use crate::recorder::entry::{Change, ChangeKind, State};
+use crate::recorder::index::Index;
 use crate::recorder::judge::Judged;
 use crate::recorder::look::is_gone;
 
@@ -64,12 +65,13 @@ struct Removed {
 /// site's files, or a site as a whole; by their place among the changes.
 pub(super) fn find(
     facts: &Facts<'_, '_>,
+    index: &Index,
     judged: &[Option<Judged<'_, '_>>],
 ) -> BTreeMap<usize, Bulk> {
     let mut bulk = BTreeMap::new();
     for ((dir, _), removed) in by_site_and_call(facts, judged) {
         let dir = Path::new(&dir);
-        let Some(what) = excess(facts, judged, dir, &removed) else {
+        let Some(what) = excess(index, judged, dir, &removed) else {
             continue;
         };
         let taken = removed.state;
@@ -127,14 +129,14 @@ fn by_site_and_call(
 
 /// How much of a site was taken away, where that is too much.
 fn excess(
-    facts: &Facts<'_, '_>,
+    index: &Index,
     judged: &[Option<Judged<'_, '_>>],
     dir: &Path,
     removed: &Removed,
 ) -> Option<&'static str> {
-    let known = facts.index.entries().keys();
-    let n_left = known
-        .filter(|path| Path::new(path).starts_with(dir))
+    let n_left = index
+        .entries()
+        .filter(|(path, _)| Path::new(path).starts_with(dir))
         .count();
     let n_taken = removed.state.len();
     // A site that was made anew at once is there again.

@@ -86,7 +86,7 @@ pub fn log(recorder: &Path) -> LogFile {
 pub fn last_contents(recorder: &Path, path: &str) -> Vec<Vec<u8>> {
     let last = last_of(recorder, path);
     let by_others = last.filter(|record| record.actor.as_deref() != Some(OURSELVES));
-    let index = Index::read(recorder).ok().flatten();
+    let index = Index::open(recorder).ok().flatten();
     let state = index.as_ref().and_then(|index| index.get(path.as_ref()));
     let blobs = [
         by_others.and_then(|record| record.before),

@@ -11,7 +11,7 @@ mod table;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::base::disk::bounded_read;
@@ -39,13 +39,32 @@ const READ_AHEAD: usize = 16 * 1024;
 
 const INDEX: &str = "pack.idx";
 
+/// What a file held before its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Former {
+    /// The content begins with it.
+    Grown(BlobId),
+    /// Whether it does is not known.
+    Other(BlobId),
+}
+
+impl Former {
+    fn id(self) -> BlobId {
+        match self {
+            Self::Grown(id) | Self::Other(id) => id,
+        }
+    }
+}
+
 /// The contents that are kept in a recorder's folder.
 pub struct Contents {
     dir: PathBuf,
     /// Read when it is first asked for: most looks find nothing new.
     table: OnceCell<Table>,
+    /// The pack, open from the first content on that is read.
+    pack: OnceCell<File>,
     /// What the pack lacks, with what it may have grown from.
-    fresh: BTreeMap<BlobId, (Vec<u8>, Option<BlobId>)>,
+    fresh: BTreeMap<BlobId, (Vec<u8>, Option<Former>)>,
     /// Whether something that was kept could not be read, and was made anew.
     pub was_unreadable: bool,
     /// How many new contents there was no room for.
@@ -57,18 +76,17 @@ impl Contents {
         Self {
             dir: dir.to_owned(),
             table: OnceCell::new(),
+            pack: OnceCell::new(),
             fresh: BTreeMap::new(),
             was_unreadable: false,
             left_out: 0,
         }
     }
 
-    /// Keeps a content, which may have grown from another one; gives its id.
-    pub fn add(&mut self, bytes: Vec<u8>, former: Option<BlobId>) -> BlobId {
-        let id = BlobId::of(&bytes);
-        self.fresh
-            .insert(id, (bytes, former.filter(|former| *former != id)));
-        id
+    /// Keeps a content, which may have grown from another one, under its id.
+    pub fn add(&mut self, id: BlobId, bytes: Vec<u8>, former: Option<Former>) {
+        let other = former.filter(|former| former.id() != id);
+        self.fresh.insert(id, (bytes, other));
     }
 
     /// Whether a content can be read. Where one cannot although it was kept, all such ones
@@ -109,12 +127,13 @@ impl Contents {
     /// The parts of a pack, one after another. Those of a log that grew lie close together.
     fn read<'p>(&self, parts: impl Iterator<Item = &'p (u64, usize)>) -> io::Result<Vec<u8>> {
         let mut filled = parts.filter(|(_, len)| *len > 0).peekable();
-        let (mut bytes, mut at) = (Vec::new(), 0);
-        if filled.peek().is_none() {
+        let mut bytes = Vec::new();
+        let Some((first, _)) = filled.peek() else {
             return Ok(bytes);
-        }
-        let file = File::open(self.pack_path(self.table().pack))?;
-        let mut pack = BufReader::with_capacity(READ_AHEAD, file);
+        };
+        let mut at = first.cast_signed();
+        let mut pack = BufReader::with_capacity(READ_AHEAD, self.open_pack()?);
+        pack.seek(SeekFrom::Start(*first))?;
         for (start, len) in filled {
             pack.seek_relative(start.cast_signed() - at)?;
             pack.by_ref().take(*len as u64).read_to_end(&mut bytes)?;
@@ -123,11 +142,23 @@ impl Contents {
         Ok(bytes)
     }
 
+    fn open_pack(&self) -> io::Result<&File> {
+        if let Some(pack) = self.pack.get() {
+            return Ok(pack);
+        }
+        let pack = File::open(self.pack_path(self.table().pack))?;
+        Ok(self.pack.get_or_init(|| pack))
+    }
+
     /// What has to be written of a new content: all of it, or what it has more than the
     /// one that it grew from.
-    fn part<'b>(&self, bytes: &'b [u8], former: Option<BlobId>) -> (&'b [u8], Option<BlobId>) {
+    fn part<'b>(&self, bytes: &'b [u8], former: Option<Former>) -> (&'b [u8], Option<BlobId>) {
         let whole = (bytes, None);
-        let Some(stored) = former.and_then(|former| self.table().places.get(&former)) else {
+        let found = former.and_then(|former| {
+            let stored = self.table().places.get(&former.id())?;
+            Some((former, stored))
+        });
+        let Some((former, stored)) = found else {
             return whole;
         };
         let mut growths = 0;
@@ -135,8 +166,12 @@ impl Contents {
         while let Some(before) = of.and_then(|of| self.table().places.get(&of)) {
             (len, of, growths) = (len + before.len, before.of, growths + 1);
         }
-        if growths < MAX_GROWTHS && bytes.get(..len).map(BlobId::of) == former {
-            (&bytes[len..], former)
+        let has_grown = match former {
+            Former::Grown(_) => bytes.len() >= len,
+            Former::Other(id) => bytes.get(..len).map(BlobId::of) == Some(id),
+        };
+        if growths < MAX_GROWTHS && has_grown {
+            (&bytes[len..], Some(former.id()))
         } else {
             whole
         }
@@ -147,7 +182,11 @@ impl Contents {
     ///
     /// # Errors
     /// A file cannot be written; the contents are not kept then.
-    pub fn commit(&mut self, locked: &Locked<'_>, wanted: &[BlobId]) -> io::Result<()> {
+    pub fn commit(
+        &mut self,
+        locked: &Locked<'_>,
+        wanted: &dyn Fn() -> Vec<BlobId>,
+    ) -> io::Result<()> {
         let mut fresh = std::mem::take(&mut self.fresh);
         if fresh.is_empty() {
             return Ok(());
@@ -156,7 +195,7 @@ impl Contents {
         let new: u64 = fresh.values().map(|(bytes, _)| bytes.len() as u64).sum();
         let len = len_of(&self.pack_path(self.table().pack));
         if !fresh.is_empty() && len + new > MAX_PACK && len > 0 {
-            self.rewrite(locked, wanted, MAX_PACK / 2)?;
+            self.rewrite(locked, &wanted(), MAX_PACK / 2)?;
         }
         let table = self.table();
         let pack = self.pack_path(table.pack);
@@ -178,14 +217,22 @@ impl Contents {
             return Ok(());
         }
         let start = append::append(&pack, &bytes)?;
+        let placed = lines.into_iter();
+        let added = placed.map(|(id, at, len, of)| TableLine::of(id, start + at, len, of));
+        self.add_to_table(locked, added)
+    }
+
+    fn add_to_table(
+        &mut self,
+        locked: &Locked<'_>,
+        lines: impl Iterator<Item = TableLine>,
+    ) -> io::Result<()> {
         let table = self.table();
         let mut text = match table.file {
             TableFile::Whole => String::new(),
             TableFile::Missing | TableFile::Unreadable => table.to_text(),
         };
-        for (id, at, len, of) in lines {
-            text += &json::line(&TableLine::of(id, start + at, len, of));
-        }
+        lines.for_each(|line| text += &json::line(&line));
         let index = locked.dir().join(INDEX);
         match table.file {
             // Behind a line that a power loss tore.
@@ -210,7 +257,7 @@ impl Contents {
     /// # Errors
     /// A file cannot be written or removed.
     pub fn tidy(&mut self, locked: &Locked<'_>, wanted: &[BlobId]) -> io::Result<()> {
-        self.commit(locked, wanted)?;
+        self.commit(locked, &|| wanted.to_vec())?;
         let len = len_of(&self.pack_path(self.table().pack));
         if len <= WORTH_TIDYING {
             return self.drop_other_packs(locked);
@@ -273,7 +320,7 @@ impl Contents {
         }
         replace::replace_private(&self.pack_path(current), &pack)?;
         replace::replace_private(&locked.dir().join(INDEX), index.as_bytes())?;
-        self.table = OnceCell::new();
+        (self.table, self.pack) = (OnceCell::new(), OnceCell::new());
         self.drop_other_packs(locked)
     }
 
@@ -329,13 +376,19 @@ mod tests {
         fs::remove_dir_all(&dir).unwrap();
     }
 
+    fn add(contents: &mut Contents, bytes: Vec<u8>, former: Option<Former>) -> BlobId {
+        let id = BlobId::of(&bytes);
+        contents.add(id, bytes, former);
+        id
+    }
+
     fn keep(dir: &Path, locked: &Locked<'_>, texts: &[&str]) {
         let mut contents = Contents::of(dir);
         for text in texts {
-            let id = contents.add(text.as_bytes().to_vec(), None);
+            let id = add(&mut contents, text.as_bytes().to_vec(), None);
             assert_eq!(contents.get(id).as_deref(), Some(text.as_bytes()));
         }
-        contents.commit(locked, &[]).unwrap();
+        contents.commit(locked, &Vec::new).unwrap();
     }
 
     fn held(dir: &Path, text: &str) -> bool {
@@ -418,8 +471,8 @@ mod tests {
             for at in 0..60_u8 {
                 log.push(at);
                 let mut contents = Contents::of(dir);
-                let id = contents.add(log.clone(), former);
-                contents.commit(locked, &[]).unwrap();
+                let id = add(&mut contents, log.clone(), former.map(Former::Other));
+                contents.commit(locked, &Vec::new).unwrap();
                 (former, ids) = (Some(id), [ids, vec![id]].concat());
             }
             let len = fs::metadata(dir.join("pack-0")).unwrap().len();
@@ -443,9 +496,9 @@ mod tests {
             let large = |byte: u8| vec![byte; 1 << 20];
             for byte in 0..80 {
                 let mut contents = Contents::of(dir);
-                contents.add(large(byte), None);
+                add(&mut contents, large(byte), None);
                 let wanted = [BlobId::of(&large(1))];
-                contents.commit(locked, &wanted).unwrap();
+                contents.commit(locked, &|| wanted.to_vec()).unwrap();
                 assert_eq!(contents.left_out, 0, "{byte}");
             }
             let contents = Contents::of(dir);
@@ -457,10 +510,10 @@ mod tests {
             assert!(contents.get(BlobId::of(&large(2))).is_none());
             let mut contents = Contents::of(dir);
             for byte in 100..180 {
-                contents.add(large(byte), None);
+                add(&mut contents, large(byte), None);
             }
-            let small = contents.add(b"small".to_vec(), None);
-            contents.commit(locked, &[]).unwrap();
+            let small = add(&mut contents, b"small".to_vec(), None);
+            contents.commit(locked, &Vec::new).unwrap();
             assert!(contents.left_out > 0 && contents.get(small).is_some());
         });
     }

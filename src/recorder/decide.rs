@@ -1,6 +1,6 @@
 //! What is decided about each change: the facts that `attribution` asks for.
 
-use std::cell::RefCell;
+use std::cell::{LazyCell, RefCell};
 use std::io::Read as _;
 use std::path::Path;
 
@@ -29,7 +29,6 @@ use crate::systems::{agentmux, own};
 pub(super) struct Facts<'s, 'w> {
     pub(super) recorder: &'s Recorder<'w>,
     pub(super) contents: &'s Contents,
-    pub(super) index: &'s Index,
     pub(super) calls: &'s [Call],
     /// Those to decide about.
     pub(super) changes: &'s [Change],
@@ -68,7 +67,7 @@ impl Decision<'_, '_> {
 }
 
 /// Decides about every change that falls to a system, renames first.
-pub(super) fn all<'s, 'w>(facts: &Facts<'s, 'w>) -> Vec<Decision<'s, 'w>> {
+pub(super) fn all<'s, 'w>(facts: &Facts<'s, 'w>, index: &Index) -> Vec<Decision<'s, 'w>> {
     let Recorder {
         project,
         registry,
@@ -80,11 +79,11 @@ pub(super) fn all<'s, 'w>(facts: &Facts<'s, 'w>) -> Vec<Decision<'s, 'w>> {
         .iter()
         .map(|change| Judged::of(change, facts.contents, project, registry, around.cwd))
         .collect();
-    let mut bulk = bulk::find(facts, &judged);
+    let mut bulk = bulk::find(facts, index, &judged);
     let mut decisions: Vec<_> = judged
         .into_iter()
         .enumerate()
-        .filter_map(|(at, judged)| Some(one(facts, judged?, bulk.remove(&at))))
+        .filter_map(|(at, judged)| Some(one(facts, index, judged?, bulk.remove(&at))))
         .collect();
     decisions.sort_by_key(|decision| decision.attribution.verdict != Verdict::RenameBack);
     decisions
@@ -92,13 +91,14 @@ pub(super) fn all<'s, 'w>(facts: &Facts<'s, 'w>) -> Vec<Decision<'s, 'w>> {
 
 fn one<'s, 'w>(
     facts: &Facts<'s, 'w>,
+    index: &Index,
     judged: Judged<'s, 'w>,
     bulk: Option<Bulk>,
 ) -> Decision<'s, 'w> {
     let change = judged.change;
     let candidates = facts.candidates(change);
     let objections = objections(facts, &judged, &candidates, bulk.as_ref());
-    let main = judged.objection(&Actor::Main);
+    let main = LazyCell::new(|| judged.objection(&Actor::Main));
     let former = former_name(facts, change);
     let concern = if candidates.is_empty() {
         concern(&judged, main.as_ref())
@@ -112,15 +112,16 @@ fn one<'s, 'w>(
             .zip(&objections)
             .map(|(call, objection)| candidate(facts, call, &judged, objection.as_ref()))
             .collect::<Vec<_>>(),
-        entry: entry_kind(facts, &judged),
+        entry: entry_kind(index, &judged),
         concern,
         growth: &|| growth(facts, &judged),
         custody: &|| custody(facts, change, &candidates),
         was_renamed: &|| former.is_some(),
     });
+    let denial = denial(&judged, attribution, objections, &|| main.clone());
     Decision {
         acts: acts(facts, &judged, attribution.verdict),
-        denial: denial(&judged, attribution, objections, main),
+        denial,
         change,
         judged,
         candidates,
@@ -159,7 +160,7 @@ fn denial(
     judged: &Judged<'_, '_>,
     attribution: Attribution,
     objections: Vec<Option<Denial>>,
-    main: Option<Denial>,
+    main: &dyn Fn() -> Option<Denial>,
 ) -> Option<Denial> {
     let mut all = objections.into_iter();
     match (attribution.verdict, attribution.by) {
@@ -168,7 +169,7 @@ fn denial(
         (_, None) => all
             .flatten()
             .next()
-            .or(main)
+            .or_else(main)
             .or_else(|| Some(judged.denial(DenyCode::WrongWriter, "a gate moved".to_owned()))),
     }
 }
@@ -243,7 +244,7 @@ fn candidate(
     candidate
 }
 
-fn entry_kind(facts: &Facts<'_, '_>, judged: &Judged<'_, '_>) -> EntryKind {
+fn entry_kind(index: &Index, judged: &Judged<'_, '_>) -> EntryKind {
     let claim = &judged.claim;
     if claim.governed.id() == own::ID {
         return match () {
@@ -265,7 +266,7 @@ fn entry_kind(facts: &Facts<'_, '_>, judged: &Judged<'_, '_>) -> EntryKind {
     });
     let is_removal = change.act() == ChangeKind::Remove;
     match was_there && !is_removal && judged.has_bad_name()
-        || is_unknown_name && facts.index.is_tolerated(&change.path)
+        || is_unknown_name && index.is_tolerated(&change.path)
     {
         true => EntryKind::Tolerated,
         false => EntryKind::Usual,

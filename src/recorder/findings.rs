@@ -367,13 +367,12 @@ pub fn keep(locked: &Locked<'_>, findings: Findings) -> io::Result<()> {
 /// # Errors
 /// The file cannot be written; nothing counts as delivered then.
 pub fn take(locked: &Locked<'_>, recipient: &Recipient) -> io::Result<Vec<Finding>> {
-    let mine = read(locked.dir())
-        .into_iter()
-        .filter(|(to, _)| to == recipient)
-        .map(|(_, finding)| finding)
-        .collect();
-    pass_on(locked, &|to| (to != recipient).then(|| to.clone()))?;
-    Ok(mine)
+    let undelivered = read(locked.dir()).into_iter();
+    let (mine, others): (Findings, Findings) = undelivered.partition(|(to, _)| to == recipient);
+    if !mine.is_empty() {
+        replace_all(locked, &others)?;
+    }
+    Ok(mine.into_iter().map(|(_, finding)| finding).collect())
 }
 
 /// Sends all that is undelivered to another recipient; `None` drops it.
@@ -392,11 +391,15 @@ pub fn pass_on(
     if passed == before {
         return Ok(());
     }
+    replace_all(locked, &passed)
+}
+
+fn replace_all(locked: &Locked<'_>, findings: &Findings) -> io::Result<()> {
     let path = locked.dir().join(UNDELIVERED);
-    if passed.is_empty() {
+    if findings.is_empty() {
         return replace::remove(&path);
     }
-    let lines: String = passed.iter().map(line).collect();
+    let lines: String = findings.iter().map(line).collect();
     replace::replace_private(&path, lines.as_bytes())
 }
 

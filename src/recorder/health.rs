@@ -32,7 +32,7 @@ impl Health {
             }
         };
         let contents = Contents::of(memory);
-        let blobs = index.entries().values().filter_map(|state| state.blob);
+        let blobs = index.entries().filter_map(|(_, state)| state.blob);
         Self {
             unreadable,
             n_unkept: blobs.filter(|blob| contents.get(*blob).is_none()).count(),

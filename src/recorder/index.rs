@@ -4,10 +4,13 @@
 //! anew when most lines are superseded: to append costs no flush, which a rename over the
 //! old file does on some file systems.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 
+use foldhash::fast::RandomState;
+use memchr::{memchr_iter, memmem};
 use serde::{Deserialize, Serialize};
 
 use crate::base::disk::bounded_read;
@@ -50,20 +53,34 @@ struct Path(#[serde(with = "crate::recorder::entry::os_path")] OsString);
 
 const VERSION: u8 = 1;
 
+/// What a line of an entry begins with.
+const ENTRY: &str = "{\"entry\":[";
+
 /// What is known of the state directories.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Index {
     root: String,
     sites: BTreeSet<Site>,
     tolerated: BTreeSet<OsString>,
-    entries: HashMap<OsString, State>,
     /// Changes whose calls still run.
     pending: Vec<Change>,
-    /// Lines that the file lacks.
-    news: String,
-    /// The length of the file, as far as it was whole.
+    /// The file, as far as it was whole, and the lines that it lacks.
+    text: String,
+    /// The length of the file.
     len: usize,
     is_torn: bool,
+    entries: OnceCell<Entries>,
+    look: u32,
+}
+
+/// By path.
+type Entries = HashMap<OsString, IndexedEntry, RandomState>;
+
+/// An entry, and the last look that met it.
+#[derive(Clone, Copy, Debug)]
+struct IndexedEntry {
+    state: State,
+    met_by: u32,
 }
 
 impl Index {
@@ -72,32 +89,43 @@ impl Index {
     /// # Errors
     /// `InvalidData` for what is no index; else it cannot be read.
     pub fn read(dir: &std::path::Path) -> io::Result<Option<Self>> {
-        let bytes = bounded_read::if_there(bounded_read::read(&dir.join(INDEX), MAX_BYTES))?;
-        let parse = |bytes: Vec<u8>| {
-            Self::parse(&bytes).ok_or_else(|| {
-                let why = "the index of the recorder cannot be read";
-                io::Error::new(io::ErrorKind::InvalidData, why)
-            })
-        };
-        bytes.map(parse).transpose()
+        let index = Self::open(dir)?;
+        if let Some(index) = &index {
+            let entries = read_entries(&index.text).ok_or_else(unreadable)?;
+            index.entries.get_or_init(|| entries);
+        }
+        Ok(index)
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(bytes).ok()?;
+    /// The same for few paths: each entry is read when it is asked for, and what cannot be read
+    /// of them counts as none.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn open(dir: &std::path::Path) -> io::Result<Option<Self>> {
+        let bytes = bounded_read::if_there(bounded_read::read(&dir.join(INDEX), MAX_BYTES))?;
+        let parsed = bytes.map(|bytes| Self::parse(bytes).ok_or_else(unreadable));
+        parsed.transpose()
+    }
+
+    fn parse(bytes: Vec<u8>) -> Option<Self> {
+        let mut text = String::from_utf8(bytes).ok()?;
         // A line that was being written when the power failed has no end.
-        let (whole, torn) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
-        let mut lines = whole.lines().map(serde_json::from_str);
+        let end = text.rfind('\n').map_or(0, |end| end + 1);
         let mut index = Self {
-            len: whole.len(),
-            is_torn: !torn.is_empty(),
+            len: end,
+            is_torn: end < text.len(),
             ..Self::default()
         };
-        let Some(Ok(Line::Index(VERSION))) = lines.next() else {
+        text.truncate(end);
+        let mut lines = lines(&text);
+        let Ok(Line::Index(VERSION)) = serde_json::from_str(lines.next()?) else {
             return None;
         };
-        lines
-            .try_for_each(|line| line.map(|line| index.apply(line)))
-            .ok()?;
+        for line in lines.filter(|line| !line.starts_with(ENTRY)) {
+            index.apply(serde_json::from_str(line).ok()?);
+        }
+        index.text = text;
         Some(index)
     }
 
@@ -109,10 +137,19 @@ impl Index {
             Line::ForgottenSite(site) => drop(self.sites.remove(&site)),
             Line::Tolerated(Path(path), true) => drop(self.tolerated.insert(path)),
             Line::Tolerated(Path(path), false) => drop(self.tolerated.remove(&path)),
-            Line::Entry(Path(path), Some(state)) => drop(self.entries.insert(path, state)),
-            Line::Entry(Path(path), None) => drop(self.entries.remove(&path)),
+            Line::Entry(Path(path), state) => {
+                // Else the text says it.
+                if let Some(entries) = self.entries.get_mut() {
+                    put(entries, path, state, self.look);
+                }
+            }
             Line::Pending(changes) => self.pending = changes,
         }
+    }
+
+    fn all(&self) -> &Entries {
+        self.entries
+            .get_or_init(|| read_entries(&self.text).unwrap_or_default())
     }
 
     /// Whether nothing was looked at before.
@@ -136,12 +173,36 @@ impl Index {
         &self.sites
     }
 
-    pub fn entries(&self) -> &HashMap<OsString, State> {
-        &self.entries
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = (&OsString, &State)> {
+        let entries = self.all().iter();
+        entries.map(|(path, entry)| (path, &entry.state))
     }
 
-    pub fn get(&self, path: &OsStr) -> Option<&State> {
-        self.entries.get(path)
+    pub fn get(&self, path: &OsStr) -> Option<State> {
+        match self.entries.get() {
+            Some(entries) => entries.get(path).map(|entry| entry.state),
+            None => last_of(&self.text, path),
+        }
+    }
+
+    /// Begins a look: none of the entries was met by it.
+    pub fn begin_look(&mut self) {
+        self.look += 1;
+    }
+
+    /// What is known of an entry that a look meets.
+    pub fn meet(&mut self, path: &OsStr) -> Option<State> {
+        self.all();
+        let entry = self.entries.get_mut()?.get_mut(path)?;
+        entry.met_by = self.look;
+        Some(entry.state)
+    }
+
+    /// The entries that the look did not meet.
+    pub fn unmet(&self) -> impl Iterator<Item = (&OsString, &State)> {
+        let entries = self.all().iter();
+        let unmet = entries.filter(|(_, entry)| entry.met_by != self.look);
+        unmet.map(|(path, entry)| (path, &entry.state))
     }
 
     /// The contents that entries and undecided changes have.
@@ -151,7 +212,7 @@ impl Index {
             .iter()
             .flat_map(|change| [change.before, change.after])
             .flatten();
-        let states = self.entries.values().copied().chain(pending);
+        let states = self.entries().map(|(_, state)| *state).chain(pending);
         states.filter_map(|state| state.blob).collect()
     }
 
@@ -175,14 +236,14 @@ impl Index {
     }
 
     pub fn set(&mut self, path: &OsStr, state: Option<State>) {
-        if state.is_some() || self.entries.contains_key(path) {
+        if state.is_some() || self.get(path).is_some() {
             self.note(Line::Entry(Path(path.to_owned()), state));
         }
     }
 
     /// Forgets entries and what was below them.
     pub fn forget_below(&mut self, tops: &HashSet<&OsStr>) {
-        let known = self.entries.keys();
+        let known = self.entries().map(|(path, _)| path);
         let gone: Vec<OsString> = known
             .filter(|path| {
                 let mut at_or_above = std::path::Path::new(path).ancestors();
@@ -208,7 +269,7 @@ impl Index {
     /// that removes a file makes it anew at once.
     pub fn forget_gone_tolerated(&mut self, is_gone: impl Fn(&std::path::Path) -> bool) {
         for path in self.tolerated.clone() {
-            if !self.entries.contains_key(&path) && is_gone(std::path::Path::new(&path)) {
+            if !self.all().contains_key(&path) && is_gone(std::path::Path::new(&path)) {
                 self.set_tolerated(&path, false);
             }
         }
@@ -222,7 +283,7 @@ impl Index {
     }
 
     fn note(&mut self, line: Line) {
-        self.news += &json::line(&line);
+        self.text += &json::line(&line);
         self.apply(line);
     }
 
@@ -237,24 +298,28 @@ impl Index {
     /// The file cannot be written.
     pub fn commit(&mut self, locked: &Locked<'_>) -> io::Result<()> {
         let path = locked.dir().join(INDEX);
-        let is_superseded = self.len > WORTH_REWRITING && self.len > 2 * self.live_bytes();
-        if self.len == 0 || self.is_torn || is_superseded {
-            let whole = self.to_text();
-            replace::replace_private(&path, whole.as_bytes())?;
-            (self.len, self.is_torn) = (whole.len(), false);
-        } else if !self.news.is_empty() {
-            append::append(&path, self.news.as_bytes())?;
-            self.len += self.news.len();
+        if self.len == 0 || self.is_torn || self.is_superseded() {
+            self.text = self.to_text();
+            replace::replace_private(&path, self.text.as_bytes())?;
+            self.is_torn = false;
+        } else if self.len < self.text.len() {
+            append::append(&path, &self.text.as_bytes()[self.len..])?;
         }
-        self.news.clear();
+        self.len = self.text.len();
         Ok(())
     }
 
-    /// About what the file would have without superseded lines.
-    fn live_bytes(&self) -> usize {
+    /// Whether most of the file is; where all entries were read.
+    fn is_superseded(&self) -> bool {
         const STATE: usize = 200;
-        let paths = self.entries.keys().map(|path| path.len() + STATE);
-        paths.sum::<usize>() + self.pending.len() * 4 * STATE
+        if self.len <= WORTH_REWRITING {
+            return false;
+        }
+        self.entries.get().is_some_and(|entries| {
+            let paths = entries.keys().map(|path| path.len() + STATE);
+            let live_bytes = paths.sum::<usize>() + self.pending.len() * 4 * STATE;
+            self.len > 2 * live_bytes
+        })
     }
 
     fn to_text(&self) -> String {
@@ -268,11 +333,55 @@ impl Index {
         for path in &self.tolerated {
             add(Line::Tolerated(Path(path.clone()), true));
         }
-        for (path, state) in &self.entries {
+        for (path, state) in self.entries() {
             add(Line::Entry(Path(path.clone()), Some(*state)));
         }
         add(Line::Pending(self.pending.clone()));
         text
+    }
+}
+
+fn unreadable() -> io::Error {
+    let why = "the index of the recorder cannot be read";
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut begin = 0;
+    memchr_iter(b'\n', text.as_bytes()).map(move |end| {
+        let line = &text[begin..end];
+        begin = end + 1;
+        line
+    })
+}
+
+/// The entries that a text leaves; `None` where a line cannot be read.
+fn read_entries(text: &str) -> Option<Entries> {
+    let n_lines = memchr_iter(b'\n', text.as_bytes()).count();
+    let mut entries = Entries::with_capacity_and_hasher(n_lines, RandomState::default());
+    for line in lines(text).filter(|line| line.starts_with(ENTRY)) {
+        if let Line::Entry(Path(path), state) = serde_json::from_str(line).ok()? {
+            put(&mut entries, path, state, 0);
+        }
+    }
+    Some(entries)
+}
+
+fn put(entries: &mut Entries, path: OsString, state: Option<State>, met_by: u32) {
+    match state {
+        Some(state) => drop(entries.insert(path, IndexedEntry { state, met_by })),
+        None => drop(entries.remove(&path)),
+    }
+}
+
+/// What the last line about a path says of it; no text in a line holds the beginning of one.
+fn last_of(text: &str, path: &OsStr) -> Option<State> {
+    let gone = json::line(&Line::Entry(Path(path.to_owned()), None));
+    let beginning = gone.strip_suffix("null]}\n")?;
+    let at = memmem::find_iter(text.as_bytes(), beginning).last()?;
+    match serde_json::from_str(lines(&text[at..]).next()?) {
+        Ok(Line::Entry(_, state)) => state,
+        _ => None,
     }
 }
 
@@ -321,7 +430,7 @@ mod tests {
         commit(&mut index);
         // What is appended wins.
         let mut index = Index::read(&dir).unwrap().unwrap();
-        assert!(!index.is_new() && index.get("/p/a".as_ref()) == Some(&state));
+        assert!(!index.is_new() && index.get("/p/a".as_ref()) == Some(state));
         index.set("/p/a".as_ref(), None);
         index.set(
             "/p/b".as_ref(),

@@ -77,9 +77,16 @@ impl<'a, 's> Judged<'a, 's> {
             let why = "the directory was renamed, and a link is in its place".to_owned();
             return Some(self.denial(DenyCode::ProtectedFile, why));
         }
+        self.objection_with(actor, &|| self.content())
+    }
+
+    fn objection_with(
+        &self,
+        actor: &Actor,
+        content: &dyn Fn() -> Option<Content>,
+    ) -> Option<Denial> {
         let claims = std::slice::from_ref(&self.claim);
-        let content = |_: &Claim<'_>| Ok(self.content());
-        let decision = decision::decide(claims, &self.call(actor), &content).ok()?;
+        let decision = decision::decide(claims, &self.call(actor), &|_| Ok(content())).ok()?;
         decision.denials().first().cloned()
     }
 
@@ -127,9 +134,9 @@ impl<'a, 's> Judged<'a, 's> {
         String::from_utf8(self.contents.get(state.blob?)?).ok()
     }
 
-    /// Whether the name is wrong, whoever made the entry.
+    /// Whether the name is wrong, whoever made the entry and whatever it holds.
     pub fn has_bad_name(&self) -> bool {
-        let objection = self.objection(&Actor::Main);
+        let objection = self.objection_with(&Actor::Main, &|| None);
         objection.is_some_and(|denial| denial.code.subject().holds_for_everyone())
     }
 

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::log::append::LogFile;
 use crate::project::entries::{self, Found};
 use crate::project::registry::Registry;
 use crate::project::sites::Site;
-use crate::recorder::contents::{Contents, MAX_CONTENT};
+use crate::recorder::contents::{Contents, Former, MAX_CONTENT};
 use crate::recorder::entry::{BlobId, Change, Kind, Nanos, State};
 use crate::recorder::index::Index;
 use crate::settings::model::Recording;
@@ -83,12 +83,12 @@ impl Look<'_> {
     /// candidates.
     pub fn take(&self, index: &mut Index, contents: &mut Contents) -> Vec<Change> {
         let is_first = index.is_new();
+        index.begin_look();
         let mut work = Work {
             look: self,
             index,
             contents,
             changes: Vec::new(),
-            seen: HashSet::new(),
         };
         if let Scope::Path(path) = self.scope {
             work.one(Path::new(path));
@@ -125,13 +125,6 @@ impl Look<'_> {
         work.removals();
         work.changes
     }
-
-    fn keep(&self, bytes: Vec<u8>, former: Option<BlobId>, contents: &mut Contents) -> BlobId {
-        match self.contents {
-            Recording::On => contents.add(bytes, former),
-            Recording::Off => BlobId::of(&bytes),
-        }
-    }
 }
 
 /// What is older than `given` is taken as it is found, for want of an earlier look.
@@ -143,8 +136,6 @@ struct Work<'l, 'i> {
     index: &'i mut Index,
     contents: &'i mut Contents,
     changes: Vec<Change>,
-    /// The entries of the index that were met; those of a site in another one twice.
-    seen: HashSet<OsString>,
 }
 
 impl Work<'_, '_> {
@@ -153,13 +144,17 @@ impl Work<'_, '_> {
         let count = Cell::new(0);
         let (look, work) = (self.look, RefCell::new(self));
         let mut is_known = |path: &Path, meta: &Metadata| {
-            let mut work = work.borrow_mut();
-            let is_known = !meta.is_dir() && work.index.get(path.as_os_str()).is_some();
-            if is_known {
-                work.entry(path.as_os_str(), meta, given);
+            let (mut work, path) = (work.borrow_mut(), path.as_os_str());
+            let before = if meta.is_dir() {
+                None
+            } else {
+                work.index.meet(path)
+            };
+            if before.is_some() {
+                work.compare(path, meta, given, before);
                 count.set(count.get() + 1);
             }
-            is_known
+            before.is_some()
         };
         entries::walk(site, look.registry, &mut is_known, &mut |found: Found<
             '_,
@@ -202,13 +197,13 @@ impl Work<'_, '_> {
             None if self.index.is_new() => ALL,
             None => NOTHING,
         };
-        let known = self.index.get(path.as_os_str()).copied();
+        let before = self.index.get(path.as_os_str());
         match fs::symlink_metadata(path) {
-            Ok(meta) => self.entry(path.as_os_str(), &meta, given),
+            Ok(meta) => self.compare(path.as_os_str(), &meta, given, before),
             Err(error) if is_missing(&error) => {
-                if let Some(before) = known {
+                if before.is_some() {
                     self.index.set(path.as_os_str(), None);
-                    self.changed(path.as_os_str(), Some(before), None, None);
+                    self.changed(path.as_os_str(), before, None, None);
                 }
             }
             Err(_) => {}
@@ -220,7 +215,6 @@ impl Work<'_, '_> {
         self.index.forget_below(&HashSet::from([dir.as_os_str()]));
         self.changes
             .retain(|change| !change.path().starts_with(dir));
-        self.seen.retain(|path| !Path::new(path).starts_with(dir));
     }
 
     /// All that is below a directory; gives how much.
@@ -242,11 +236,12 @@ impl Work<'_, '_> {
     }
 
     fn entry(&mut self, path: &OsStr, meta: &Metadata, given: Nanos) {
+        let before = self.index.meet(path);
+        self.compare(path, meta, given, before);
+    }
+
+    fn compare(&mut self, path: &OsStr, meta: &Metadata, given: Nanos, before: Option<State>) {
         let (mut state, ctime) = (State::of(meta), changed(meta));
-        let before = self.index.get(path).copied();
-        if before.is_some() {
-            self.seen.insert(path.to_owned());
-        }
         if let Some(before) = before
             && state.has_stat_of(&before)
             && (self.is_settled(&before) || before.blob.is_none() && self.log_at(path).is_none())
@@ -267,10 +262,19 @@ impl Work<'_, '_> {
             }
         };
         if (!is_same || log.is_some())
-            && let Some(bytes) = bytes
+            && self.look.contents == Recording::On
+            && let Some((bytes, id)) = bytes.zip(state.blob)
         {
-            let former = before.and_then(|before| before.blob);
-            self.look.keep(bytes, former, self.contents);
+            let former = before.and_then(|before| {
+                let blob = before.blob?;
+                // Of the same log that was seen already.
+                if is_same && before.ino == state.ino {
+                    Some(Former::Grown(blob))
+                } else {
+                    Some(Former::Other(blob))
+                }
+            });
+            self.contents.add(id, bytes, former);
         }
         if before != Some(state) {
             self.index.set(path, Some(state));
@@ -305,12 +309,9 @@ impl Work<'_, '_> {
     /// What the index has and the look did not meet is gone, unless the disk says otherwise:
     /// rules and settings may have changed.
     fn removals(&mut self) {
-        if self.seen.len() >= self.index.entries().len() {
-            return;
-        }
-        let known = self.index.entries().iter();
-        let gone: Vec<_> = known
-            .filter(|(path, _)| !self.seen.contains(*path) && is_gone(path.as_ref()))
+        let unmet = self.index.unmet();
+        let gone: Vec<_> = unmet
+            .filter(|(path, _)| is_gone(path.as_ref()))
             .map(|(path, state)| (path.clone(), *state))
             .collect();
         for (path, before) in gone {
@@ -368,10 +369,13 @@ fn removed_by(path: &Path, last: Nanos) -> Option<Nanos> {
 pub fn state_of(path: &Path, contents: Option<&mut Contents>) -> Option<State> {
     let meta = fs::symlink_metadata(path).ok()?;
     let mut state = State::of(&meta);
-    state.blob = content(path, &state).map(|bytes| match contents {
-        Some(contents) => contents.add(bytes, None),
-        None => BlobId::of(&bytes),
-    });
+    if let Some(bytes) = content(path, &state) {
+        let id = BlobId::of(&bytes);
+        state.blob = Some(id);
+        if let Some(contents) = contents {
+            contents.add(id, bytes, None);
+        }
+    }
     Some(state)
 }
 

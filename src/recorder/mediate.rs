@@ -20,8 +20,9 @@ use crate::recorder::calls::{self, Call, Caller, Notes, OURSELVES, Progress, Wor
 use crate::recorder::changes;
 use crate::recorder::entry::Nanos;
 use crate::recorder::findings::{self, Finding, Recipient};
+use crate::recorder::index::Index;
 use crate::recorder::look::{self, Scope};
-use crate::recorder::pipeline::{self, Moment, Step};
+use crate::recorder::pipeline::{self, Known, Moment, Step};
 use crate::recorder::places::{self, Around};
 use crate::recorder::records;
 use crate::settings::model::{Recording, Settings};
@@ -58,6 +59,17 @@ pub enum CallNote {
     Always,
     /// A file tool's that runs alone needs none.
     BesideOthers,
+}
+
+/// What becomes of what a look finds, and of what is undelivered.
+#[derive(Clone, Copy)]
+pub enum Delivery<'a> {
+    /// What concerns a recipient is given to it.
+    To(&'a Recipient),
+    /// It waits for an event that can send it.
+    Later,
+    /// All that waits is for another recipient; of `None` it is dropped.
+    PassedOn(&'a dyn Fn(&Recipient) -> Option<Recipient>),
 }
 
 /// Where this program writes.
@@ -118,17 +130,10 @@ impl<'w> Recorder<'w> {
             return;
         }
         let clock = self.nanos();
-        let step = Step {
-            moment: Moment::BeforeCall,
-            scope,
-            progress: None,
-            begun: None,
-            unnoted: None,
-            session: &caller.session,
-        };
+        let step = Step::new(Moment::BeforeCall, scope, &caller.session);
         warn_on_error(
             "could not look at the state directories before the call",
-            &self.look_for(None, &step),
+            &self.look(Delivery::Later, &step),
         );
         // A call with the id of one that has ended is another one.
         if let Some(call) = calls::find(&self.dir(), &caller.tool_use_id)
@@ -174,18 +179,15 @@ impl<'w> Recorder<'w> {
             Work::RunsCode(_) => Scope::All,
         };
         let step = Step {
-            moment: Moment::Later,
-            scope,
-            progress: None,
             begun: Some(call.began()),
             unnoted: (!has_note).then(|| call.clone()),
-            session: &caller.session,
+            ..Step::new(Moment::Later, scope, &caller.session)
         };
         let recipient = Recipient {
             session: caller.session.clone(),
             agent_id: caller.agent_id.clone(),
         };
-        let found = self.look_for(Some(&recipient), &step);
+        let found = self.look(Delivery::To(&recipient), &step);
         warn_on_error(
             "could not look at the state directories after the call",
             &found,
@@ -229,32 +231,48 @@ impl<'w> Recorder<'w> {
     pub fn close(
         &self,
         moment: Moment,
-        recipient: &Recipient,
-        can_tell: bool,
+        session: &str,
+        delivery: Delivery<'_>,
         progress: &dyn Fn(&Call) -> Option<Progress>,
     ) -> Vec<Finding> {
         if !self.project.has_memory() {
             return Vec::new();
         }
         let step = Step {
-            moment,
-            scope: Scope::All,
             progress: Some(progress),
-            begun: None,
-            unnoted: None,
-            session: &recipient.session,
+            ..Step::new(moment, Scope::All, session)
         };
-        let found = self.look_for(can_tell.then_some(recipient), &step);
+        let found = self.look(delivery, &step);
         warn_on_error("could not look at the state directories", &found);
         found.unwrap_or_default()
     }
 
-    /// Sends what is undelivered to another recipient.
-    pub fn pass_on(&self, to: &dyn Fn(&Recipient) -> Option<Recipient>) {
-        if self.project.has_memory() {
-            let passed = self.locked(|locked| findings::pass_on(locked, to));
-            warn_on_error("could not note what is still to be reported", &passed);
+    /// The same where a session begins or ends: the memory is tidied as well. Gives what is known
+    /// of the state directories then.
+    pub fn close_session(
+        &self,
+        moment: Moment,
+        session: &str,
+        delivery: Delivery<'_>,
+        progress: &dyn Fn(&Call) -> Option<Progress>,
+    ) -> Option<Index> {
+        if !self.project.has_memory() {
+            return None;
         }
+        let step = Step {
+            progress: Some(progress),
+            ..Step::new(moment, Scope::All, session)
+        };
+        let closed = self.locked(|locked| {
+            let mut known = pipeline::known(self, locked, Scope::All)?;
+            let looked = self.look_with(locked, &mut known, delivery, &step);
+            warn_on_error("could not look at the state directories", &looked);
+            let tidied = self.tidy(locked, &mut known);
+            warn_on_error("could not tidy the recorder's memory", &tidied);
+            Ok(known.index)
+        });
+        warn_on_error("could not look at the state directories", &closed);
+        closed.ok()
     }
 
     /// Notes what is known of an agent, for the day the user interrupts.
@@ -267,59 +285,64 @@ impl<'w> Recorder<'w> {
 
     /// Keeps the memory small and whole: contents that nothing refers to go, those that should
     /// be there and are not come, and what was undone long ago goes.
-    pub fn tidy(&self) {
-        if !self.project.has_memory() {
-            return;
+    fn tidy(&self, locked: &Locked<'_>, known: &mut Known<'_>) -> io::Result<()> {
+        for (path, state) in known.index.entries() {
+            let blob = state.blob;
+            let is_kept = blob.is_none_or(|blob| known.contents.get(blob).is_some());
+            if !is_kept && self.settings.recorder == Recording::On {
+                look::state_of(Path::new(path), Some(&mut known.contents));
+            }
         }
-        let tidied = self.locked(|locked| {
-            let mut known = pipeline::known(self, locked)?;
-            for (path, state) in known.index.entries() {
-                let blob = state.blob;
-                let is_kept = blob.is_none_or(|blob| known.contents.get(blob).is_some());
-                if !is_kept && self.settings.recorder == Recording::On {
-                    look::state_of(Path::new(path), Some(&mut known.contents));
+        let mut wanted = known.index.blobs();
+        let oldest = clock::millis(self.now - KEPT);
+        if known.contents.may_be_tidied() {
+            changes::newest(locked.dir(), &mut |change| {
+                wanted.extend([change.before, change.after].into_iter().flatten());
+                if change.ts < oldest {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 }
-            }
-            let mut wanted = known.index.blobs();
-            let oldest = clock::millis(self.now - KEPT);
-            if known.contents.may_be_tidied() {
-                changes::newest(locked.dir(), &mut |change| {
-                    wanted.extend([change.before, change.after].into_iter().flatten());
-                    if change.ts < oldest {
-                        ControlFlow::Break(())
-                    } else {
-                        ControlFlow::Continue(())
-                    }
-                });
-            }
-            known.contents.tidy(locked, &wanted)?;
-            records::note_unkept(self, &known.contents);
-            agents::tidy(locked, self.now)?;
-            let mut sites = places::around(self.project, self.registry, &self.around);
-            places::add_known(&mut sites, &known.index, self.project, self.registry);
-            sites.iter().try_for_each(|site| {
-                site.archive(self.project, self.settings.archive_runs)
-                    .drop_undone(locked, self.now)
-            })
-        });
-        warn_on_error("could not tidy the recorder's memory", &tidied);
+            });
+        }
+        known.contents.tidy(locked, &wanted)?;
+        records::note_unkept(self, &mut known.contents);
+        agents::tidy(locked, self.now)?;
+        known.sites.iter().try_for_each(|site| {
+            site.archive(self.project, self.settings.archive_runs)
+                .drop_undone(locked, self.now)
+        })
     }
 
     /// Looks, and gives what is reported to a recipient; the rest is kept for the others.
-    fn look_for(&self, recipient: Option<&Recipient>, step: &Step<'_>) -> io::Result<Vec<Finding>> {
+    fn look(&self, delivery: Delivery<'_>, step: &Step<'_>) -> io::Result<Vec<Finding>> {
         self.locked(|locked| {
-            let found = pipeline::run(self, locked, step)?;
-            let (now, later): (Vec<_>, Vec<_>) =
-                found.into_iter().partition(|(to, _)| Some(to) == recipient);
-            let mut mine = match recipient {
-                Some(recipient) => findings::take(locked, recipient)?,
-                None => Vec::new(),
-            };
-            mine.extend(now.into_iter().map(|(_, finding)| finding));
-            findings::keep(locked, later)?;
-            mine.retain(Finding::is_due);
-            Ok(mine)
+            let mut known = pipeline::known(self, locked, step.scope)?;
+            self.look_with(locked, &mut known, delivery, step)
         })
+    }
+
+    fn look_with(
+        &self,
+        locked: &Locked<'_>,
+        known: &mut Known<'w>,
+        delivery: Delivery<'_>,
+        step: &Step<'_>,
+    ) -> io::Result<Vec<Finding>> {
+        let found = pipeline::run(self, locked, known, step)?;
+        let Delivery::To(recipient) = delivery else {
+            findings::keep(locked, found)?;
+            if let Delivery::PassedOn(to) = delivery {
+                findings::pass_on(locked, to)?;
+            }
+            return Ok(Vec::new());
+        };
+        let (now, later): (Vec<_>, Vec<_>) = found.into_iter().partition(|(to, _)| to == recipient);
+        let mut mine = findings::take(locked, recipient)?;
+        mine.extend(now.into_iter().map(|(_, finding)| finding));
+        findings::keep(locked, later)?;
+        mine.retain(Finding::is_due);
+        Ok(mine)
     }
 
     /// Runs what this program itself writes, once, so that no call is accused of it. `by` is who
@@ -344,21 +367,17 @@ impl<'w> Recorder<'w> {
         let begins = !has_looked && !self.is_concerned();
         if has_looked {
             let noted = with_lock(&dir, wait, |locked| {
-                for scope in planned.scopes() {
-                    let step = Step {
-                        moment: Moment::BeforeCall,
-                        scope,
-                        progress: None,
-                        begun: None,
-                        unnoted: None,
-                        session: "",
-                    };
-                    let found = pipeline::run(self, locked, &step)?;
+                let scopes = planned.scopes();
+                let widest = scopes.first().copied().unwrap_or(Scope::All);
+                let mut known = pipeline::known(self, locked, widest)?;
+                for scope in scopes {
+                    let step = Step::new(Moment::BeforeCall, scope, "");
+                    let found = pipeline::run(self, locked, &mut known, &step)?;
                     findings::keep(locked, found)?;
                 }
                 let (value, at) = write();
                 written = Some(value);
-                pipeline::note_own(self, locked, by, &at.scopes())
+                pipeline::note_own(self, locked, &mut known, by, &at.scopes())
             });
             warn_on_error("could not record a change of its own", &noted);
         }
@@ -371,7 +390,10 @@ impl<'w> Recorder<'w> {
         if begins && self.is_concerned() {
             // There was no state before: all of it is its own.
             let all = WritesTo::Anywhere.scopes();
-            let noted = self.locked(|locked| pipeline::note_own(self, locked, by, &all));
+            let noted = self.locked(|locked| {
+                let mut known = pipeline::known(self, locked, Scope::All)?;
+                pipeline::note_own(self, locked, &mut known, by, &all)
+            });
             warn_on_error("could not record a change of its own", &noted);
         }
         value

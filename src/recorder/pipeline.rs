@@ -8,6 +8,7 @@ use std::time::Instant;
 use crate::base::disk::bounded_read;
 use crate::contract::ignored;
 use crate::log::kept::Past;
+use crate::project::sites::Site;
 use crate::recorder::calls::{self, Call, Caller, Progress, Work};
 use crate::recorder::changes::Outcome;
 use crate::recorder::contents::Contents;
@@ -62,18 +63,54 @@ pub(super) struct Step<'a> {
     pub(super) session: &'a str,
 }
 
+impl<'a> Step<'a> {
+    /// A look at an event that says nothing of any call.
+    pub(super) fn new(moment: Moment, scope: Scope<'a>, session: &'a str) -> Self {
+        Self {
+            moment,
+            scope,
+            progress: None,
+            begun: None,
+            unnoted: None,
+            session,
+        }
+    }
+}
+
 /// What earlier looks found, and what is kept.
-pub(super) struct Known {
+pub(super) struct Known<'w> {
+    /// Those that this event looked at, once it has.
+    pub(super) sites: Vec<Site<'w>>,
     pub(super) index: Index,
     pub(super) contents: Contents,
     last: LastLook,
-    begun: Instant,
+    /// How long the look of this event took, where it has ended and is not known as the last one.
+    took: Option<Nanos>,
 }
 
-/// Reads what is known; an index that cannot be read is made anew.
-pub(super) fn known(recorder: &Recorder<'_>, locked: &Locked<'_>) -> io::Result<Known> {
+impl Known<'_> {
+    /// Takes the look of this event, if it has ended, for the last one.
+    fn note_last(&mut self, recorder: &Recorder<'_>, locked: &Locked<'_>) {
+        if let Some(took) = self.took.take() {
+            let ended = calls::written(&locked.dir().join(LOOKED)).unwrap_or(0);
+            self.last = LastLook::ended(ended, took, Some(recorder.nanos()));
+        }
+    }
+}
+
+/// Reads what is known; an index that cannot be read is made anew. For a look at one path the
+/// others are not read.
+pub(super) fn known<'w>(
+    recorder: &Recorder<'w>,
+    locked: &Locked<'_>,
+    scope: Scope<'_>,
+) -> io::Result<Known<'w>> {
     let main = &recorder.project.main;
-    let mut index = match Index::read(locked.dir()) {
+    let read = match scope {
+        Scope::All => Index::read,
+        Scope::Path(_) => Index::open,
+    };
+    let mut index = match read(locked.dir()) {
         Ok(index) => index.unwrap_or_default(),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             let what = format!("{error}; it is made anew, and changes before now are not known");
@@ -96,10 +133,11 @@ pub(super) fn known(recorder: &Recorder<'_>, locked: &Locked<'_>) -> io::Result<
         last_look(&locked.dir().join(LOOKED))
     };
     Ok(Known {
+        sites: Vec::new(),
         last,
+        took: None,
         contents: Contents::of(locked.dir()),
         index,
-        begun: Instant::now(),
     })
 }
 
@@ -119,6 +157,17 @@ struct LastLook {
     event: Option<Nanos>,
 }
 
+impl LastLook {
+    fn ended(ended: Nanos, took: Nanos, event: Option<Nanos>) -> Self {
+        let began = ended - took;
+        Self {
+            began,
+            began_by: began + look::grain(ended),
+            event,
+        }
+    }
+}
+
 fn last_look(looked: &Path) -> LastLook {
     let ended = calls::written(looked).unwrap_or(0);
     let bytes = bounded_read::read(looked, 16).unwrap_or_default();
@@ -129,17 +178,18 @@ fn last_look(looked: &Path) -> LastLook {
         .copied()
         .map(Nanos::from_be_bytes);
     let took = numbers.next().filter(|took| *took < LONGEST_LOOK);
-    let began = ended - took.unwrap_or(0);
-    LastLook {
-        began,
-        began_by: began + look::grain(ended),
-        event: numbers.next(),
-    }
+    LastLook::ended(ended, took.unwrap_or(0), numbers.next())
 }
 
-fn note_look(recorder: &Recorder<'_>, locked: &Locked<'_>, begun: Instant) -> io::Result<()> {
+fn note_look(
+    recorder: &Recorder<'_>,
+    locked: &Locked<'_>,
+    known: &mut Known<'_>,
+    begun: Instant,
+) -> io::Result<()> {
     let took = Nanos::try_from(begun.elapsed().as_nanos()).unwrap_or(0);
     let numbers = [took, recorder.nanos()].map(Nanos::to_be_bytes);
+    known.took = Some(took);
     replace::overwrite_start(&locked.dir().join(LOOKED), numbers.as_flattened())
 }
 
@@ -153,7 +203,7 @@ fn forget_stale(step: &Step<'_>, locked: &Locked<'_>, clock: Nanos) -> io::Resul
 
 /// Whether the memory is not what our own logs say that it has to be: a session has begun here
 /// that it does not know.
-fn loss(recorder: &Recorder<'_>, known: &Known, step: &Step<'_>) -> Option<Loss> {
+fn loss(recorder: &Recorder<'_>, known: &Known<'_>, step: &Step<'_>) -> Option<Loss> {
     if known.index.is_new() {
         return recorder.last_heartbeat(u64::MAX).map(|_| Loss::Gone);
     }
@@ -180,23 +230,24 @@ fn begin_copies(recorder: &Recorder<'_>, loss: Option<Loss>) {
 ///
 /// The contents are written first and the index last: after a kill in between the next look
 /// finds the same changes again.
-pub(super) fn run(
-    recorder: &Recorder<'_>,
+pub(super) fn run<'w>(
+    recorder: &Recorder<'w>,
     locked: &Locked<'_>,
+    known: &mut Known<'w>,
     step: &Step<'_>,
 ) -> io::Result<Findings> {
-    let mut known = known(recorder, locked)?;
-    let (was_new, loss) = (known.index.is_new(), loss(recorder, &known, step));
+    let begun = Instant::now();
+    known.note_last(recorder, locked);
+    let (was_new, loss) = (known.index.is_new(), loss(recorder, known, step));
     begin_copies(recorder, loss);
     known.index.forget_gone_tolerated(is_gone);
     // The first look is at all there is: it says what the settings were.
     let scope = if was_new { Scope::All } else { step.scope };
-    let found = look(recorder, &mut known, scope, step.begun);
-    keep_contents(recorder, &mut known, locked);
-    let mut findings = Findings::new();
-    if let Some(loss) = loss {
-        findings.extend(records::memory_lost(recorder, loss, step));
-    }
+    let found = look(recorder, known, scope, step.begun);
+    keep_contents(recorder, known, locked);
+    let mut findings = loss.map_or_else(Findings::new, |loss| {
+        records::memory_lost(recorder, loss, step)
+    });
     if let Some(call) = &step.unnoted
         && let Work::RunsCode(_) = call.work
         && !was_new
@@ -206,7 +257,7 @@ pub(super) fn run(
     let clock = recorder.nanos();
     if found.is_empty() && known.index.pending().is_empty() && step.progress.is_none() {
         known.index.commit(locked)?;
-        note_look(recorder, locked, known.begun)?;
+        note_look(recorder, locked, known, begun)?;
         forget_stale(step, locked, clock)?;
         return Ok(findings);
     }
@@ -221,36 +272,48 @@ pub(super) fn run(
     let (ready, pending): (Vec<Change>, Vec<Change>) =
         open.partition(|change| is_ready(change, &all, clock));
     let changes = (ready.as_slice(), pending);
-    findings.extend(settle(recorder, locked, step, &mut known, &all, changes)?);
-    note_look(recorder, locked, known.begun)?;
+    findings.extend(settle(recorder, locked, step, known, &all, changes)?);
+    note_look(recorder, locked, known, begun)?;
+    forget_settled(locked, known, &calls, clock)?;
+    Ok(findings)
+}
+
+/// Drops the notes of calls that ended some time ago and can have made nothing that is undecided.
+fn forget_settled(
+    locked: &Locked<'_>,
+    known: &Known<'_>,
+    calls: &[Call],
+    clock: Nanos,
+) -> io::Result<()> {
     for call in calls.iter().filter(|call| call.is_stale(clock)) {
         let mut waiting = known.index.pending().iter();
         if !waiting.any(|change| call.can_have_made(change)) {
             call.forget(locked.dir())?;
         }
     }
-    Ok(findings)
+    Ok(())
 }
 
 /// Brings the index up to date, and gives what changed.
-pub(super) fn look(
-    recorder: &Recorder<'_>,
-    known: &mut Known,
+pub(super) fn look<'w>(
+    recorder: &Recorder<'w>,
+    known: &mut Known<'w>,
     scope: Scope<'_>,
     begun: Option<Nanos>,
 ) -> Vec<Change> {
     let (project, registry) = (recorder.project, recorder.registry);
-    let (mut sites, mut files) = (Vec::new(), Vec::new());
+    let mut files = Vec::new();
+    known.sites.clear();
     if scope == Scope::All {
-        sites = places::around(project, registry, &recorder.around);
-        places::add_known(&mut sites, &known.index, project, registry);
+        known.sites = places::around(project, registry, &recorder.around);
+        places::add_known(&mut known.sites, &known.index, project, registry);
         files = places::own_files(project, recorder.env);
     }
     let at = Look {
         scope,
-        sites: &sites,
+        sites: &known.sites,
         files: &files,
-        logs: &places::own_logs(project, &sites),
+        logs: &places::own_logs(project, &known.sites),
         registry,
         now: recorder.nanos(),
         last: known.last.began,
@@ -265,11 +328,10 @@ pub(super) fn look(
 
 /// Writes the contents that a look found. What is not kept cannot be brought back, and is
 /// reported all the same.
-pub(super) fn keep_contents(recorder: &Recorder<'_>, known: &mut Known, locked: &Locked<'_>) {
-    let wanted = known.index.blobs();
-    let kept = known.contents.commit(locked, &wanted);
+pub(super) fn keep_contents(recorder: &Recorder<'_>, known: &mut Known<'_>, locked: &Locked<'_>) {
+    let kept = known.contents.commit(locked, &|| known.index.blobs());
     warn_on_error("could not keep the contents of state files", &kept);
-    records::note_unkept(recorder, &known.contents);
+    records::note_unkept(recorder, &mut known.contents);
 }
 
 /// Whether a change can be decided: nothing more can be learnt of it by waiting.
@@ -301,7 +363,7 @@ fn settle(
     step: &Step<'_>,
     Known {
         index, contents, ..
-    }: &mut Known,
+    }: &mut Known<'_>,
     calls: &[Call],
     (ready, mut pending): (&[Change], Vec<Change>),
 ) -> io::Result<Findings> {
@@ -310,18 +372,17 @@ fn settle(
         index.commit(locked)?;
         return Ok(Findings::new());
     }
-    let found = index.clone();
     let facts = Facts {
         recorder,
         contents,
-        index: &found,
         calls,
         changes: ready,
         unnoted: step.unnoted.as_ref(),
         git: RefCell::default(),
     };
-    let (acting, leaving): (Vec<_>, Vec<_>) =
-        decide::all(&facts).into_iter().partition(|one| one.acts);
+    let (acting, leaving): (Vec<_>, Vec<_>) = decide::all(&facts, index)
+        .into_iter()
+        .partition(|one| one.acts);
     let mut outcomes = Outcomes::new();
     if step.moment == Moment::BeforeCall {
         pending.extend(acting.iter().map(|decision| decision.change.clone()));
@@ -474,22 +535,20 @@ fn note_tolerated(
 }
 
 /// What this program has just written there: its own, whatever it is.
-pub(super) fn note_own(
-    recorder: &Recorder<'_>,
+pub(super) fn note_own<'w>(
+    recorder: &Recorder<'w>,
     locked: &Locked<'_>,
+    known: &mut Known<'w>,
     by: &Caller,
     scopes: &[Scope<'_>],
 ) -> io::Result<()> {
-    if scopes.is_empty() {
-        return Ok(());
-    }
-    let mut known = known(recorder, locked)?;
+    known.note_last(recorder, locked);
     for scope in scopes {
         // A site that the look before did not know is of its making.
-        for change in look(recorder, &mut known, *scope, Some(Nanos::MIN)) {
+        for change in look(recorder, known, *scope, Some(Nanos::MIN)) {
             records::own_change(recorder, locked, &change, by)?;
         }
     }
-    keep_contents(recorder, &mut known, locked);
+    keep_contents(recorder, known, locked);
     known.index.commit(locked)
 }

@@ -92,7 +92,7 @@ pub fn add_of_entries<'c>(
     registry: &'c Registry<'c>,
 ) {
     let known: HashSet<PathBuf> = sites.iter().map(|site| site.dir().into()).collect();
-    let dirs = index.entries().keys().filter_map(|file| {
+    let dirs = index.entries().filter_map(|(file, _)| {
         let dir = Path::new(file).parent()?;
         let is_new = !dir.ancestors().any(|above| known.contains(above));
         is_new.then_some(dir)

@@ -172,17 +172,17 @@ pub(super) fn log_finding(
 }
 
 /// Something kept cannot be read any more, or there was no room for something new.
-pub(super) fn note_unkept(recorder: &Recorder<'_>, contents: &Contents) {
-    if contents.was_unreadable {
+pub(super) fn note_unkept(recorder: &Recorder<'_>, contents: &mut Contents) {
+    if std::mem::take(&mut contents.was_unreadable) {
         log_fault(
             recorder,
             "kept contents of state files cannot be read; what is there now is kept anew, and former contents are lost",
         );
     }
-    if contents.left_out > 0 {
+    let left_out = std::mem::take(&mut contents.left_out);
+    if left_out > 0 {
         let what = format!(
-            "there was no room to keep {} of the new contents of state files; they cannot be restored",
-            contents.left_out
+            "there was no room to keep {left_out} of the new contents of state files; they cannot be restored"
         );
         log_fault(recorder, &what);
     }

@@ -18,7 +18,7 @@ use crate::recorder::changes::{ChangeRecord, Outcome};
 use crate::recorder::entry::ChangeKind;
 use crate::recorder::findings::{Finding, Recipient};
 use crate::recorder::look::Scope;
-use crate::recorder::mediate::{CallNote, Recorder};
+use crate::recorder::mediate::{CallNote, Delivery, Recorder};
 use crate::recorder::pipeline::Moment;
 use crate::recorder::places::Around;
 use crate::settings::merge::Layer;
@@ -185,7 +185,7 @@ impl Scene {
         progress: &dyn Fn(&Noted) -> Option<Progress>,
     ) -> Vec<Finding> {
         let main = Recipient::main_of(session);
-        self.with(|recorder| recorder.close(Moment::Later, &main, true, progress))
+        self.with(|recorder| recorder.close(Moment::Later, session, Delivery::To(&main), progress))
     }
 
     /// A call of an agent with what it does.

@@ -189,7 +189,7 @@ fn put_back(
     index: &mut Index,
 ) -> Result<Done, Refused> {
     let change = decision.change;
-    if index.get(&change.path) != change.after.as_ref() {
+    if index.get(&change.path) != change.after {
         return Err(Refused::Superseded);
     }
     let former = change.before.ok_or(Refused::NotKept)?;
@@ -220,7 +220,7 @@ fn move_away<'s, 'w>(
         let meta = fs::symlink_metadata(path);
         let is_as_found = meta.as_ref().is_ok_and(|meta| {
             let known = index.get(path.as_os_str());
-            known.is_some_and(|known| State::of(meta).has_stat_of(known))
+            known.is_some_and(|known| State::of(meta).has_stat_of(&known))
         });
         match meta {
             Err(error) if is_missing(&error) => outcomes.push((decision, Ok(Done::Gone))),
@@ -305,7 +305,7 @@ fn rename_dir_back(
 ) -> Result<Done, Refused> {
     replace::remove_if_empty(from);
     rename::move_to_free(to, from)?;
-    let known = index.entries().iter();
+    let known = index.entries();
     let moved: Vec<(PathBuf, State)> = known
         .filter_map(|(path, state)| Some((Path::new(path).strip_prefix(to).ok()?, state)))
         .map(|(below, state)| (from.join(below), *state))

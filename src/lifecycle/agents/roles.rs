@@ -24,11 +24,20 @@ pub(crate) fn has_group_roles(context: &Context<'_>, sites: &[Site<'_>]) -> bool
 /// The sites that a session is shown: those around it, and those of packages and the like that
 /// the recorder has seen; of groups only where their roles are in use.
 pub(crate) fn shown_sites<'s>(context: &Context<'s>) -> Vec<Site<'s>> {
-    let mut sites = context.sites_around();
+    let index = Index::read(context.project.memory()).ok().flatten();
+    add_shown(context, context.sites_around(), index.as_ref())
+}
+
+/// The same by those around it and by what is known of the state directories.
+pub(crate) fn add_shown<'s>(
+    context: &Context<'s>,
+    mut sites: Vec<Site<'s>>,
+    index: Option<&Index>,
+) -> Vec<Site<'s>> {
     let n_around = sites.len();
-    if let Ok(Some(index)) = Index::read(context.project.memory()) {
-        places::add_known(&mut sites, &index, &context.project, context.registry);
-        places::add_of_entries(&mut sites, &index, &context.project, context.registry);
+    if let Some(index) = index {
+        places::add_known(&mut sites, index, &context.project, context.registry);
+        places::add_of_entries(&mut sites, index, &context.project, context.registry);
     }
     let root = context.project.session_root();
     let known = sites.split_off(n_around).into_iter();

@@ -53,7 +53,7 @@ pub fn read_only(context: &Context<'_>, env_file: Option<&str>) -> Vec<PathBuf> 
 /// The sites around the event, and those that were looked at before.
 fn sites<'c>(context: &Context<'c>) -> Vec<Site<'c>> {
     let mut sites = context.sites_around();
-    if let Ok(Some(index)) = Index::read(context.project.memory()) {
+    if let Ok(Some(index)) = Index::open(context.project.memory()) {
         add_known(&mut sites, &index, &context.project, context.registry);
     }
     // A mode that only warns refuses nothing.
