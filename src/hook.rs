@@ -20,7 +20,7 @@ use crate::guard::outcome::conclude;
 use crate::host::event::{Event, HookPoint};
 use crate::host::reply::Reply;
 use crate::host::stdin::{self, Input};
-use crate::lifecycle::passage::Reading;
+use crate::lifecycle::early_exit::Reading;
 use crate::lifecycle::{
     agents, calls, config_change, evidence, judge, nested, post_tool_use, session_start,
     settings_review, strict,

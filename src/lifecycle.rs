@@ -5,13 +5,13 @@ pub mod calls;
 
 pub mod config_change;
 pub mod counted_runs;
+pub mod early_exit;
 pub mod evidence;
 pub mod freshness;
 pub mod judge;
 
 pub mod gates;
 pub mod nested;
-pub mod passage;
 pub mod post_tool_use;
 
 pub mod session_start;

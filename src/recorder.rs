@@ -3,14 +3,13 @@
 //! changes are undone where one call alone can have made them.
 
 pub mod agents;
-pub mod attribution;
 mod bulk;
 pub mod calls;
 pub mod changes;
 pub mod contents;
 mod custody;
-mod decide;
 pub mod entry;
+mod facts;
 pub mod findings;
 pub mod health;
 pub mod index;
@@ -21,6 +20,7 @@ pub mod pipeline;
 pub mod places;
 mod records;
 pub mod undo;
+pub mod verdict;
 
 #[cfg(test)]
 mod people_tests;

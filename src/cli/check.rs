@@ -26,8 +26,8 @@ use crate::guard::targets::mcp_act;
 use crate::host::event::{Event, Text, Tool};
 use crate::host::stdin::MAX_BYTES;
 use crate::lifecycle::agents;
+use crate::lifecycle::early_exit::{Exit, Reading};
 use crate::lifecycle::judge;
-use crate::lifecycle::passage::{Exit, Reading};
 use crate::project::context::Context;
 use crate::shell::Scene;
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::base::path;
 use crate::recorder::calls::Work;
-use crate::recorder::decide::Facts;
 use crate::recorder::entry::{Change, ChangeKind, State};
+use crate::recorder::facts::Facts;
 use crate::recorder::index::Index;
 use crate::recorder::judge::Judged;
 use crate::recorder::look::is_gone;

@@ -7,10 +7,10 @@ use crate::base::disk::bounded_read;
 use crate::base::git::WorkTree;
 use crate::base::git_index::Tracked;
 use crate::base::path;
-use crate::recorder::attribution::Custody;
 use crate::recorder::calls::Call;
-use crate::recorder::decide::Facts;
 use crate::recorder::entry::{Change, Nanos, State};
+use crate::recorder::facts::Facts;
+use crate::recorder::verdict::Custody;
 
 /// How the nearest repository around an entry has it.
 pub(super) fn custody(facts: &Facts<'_, '_>, change: &Change, candidates: &[&Call]) -> Custody {

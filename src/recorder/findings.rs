@@ -11,12 +11,12 @@ use crate::base::text;
 use crate::contract::denial::Mode;
 use crate::formats::json::line;
 use crate::host::reply::MAX_REASON;
-use crate::recorder::attribution::{Because, Verdict};
 use crate::recorder::calls::{Call, Progress};
-use crate::recorder::decide::Decision;
 use crate::recorder::entry::ChangeKind;
+use crate::recorder::facts::Decision;
 use crate::recorder::look::is_gone;
 use crate::recorder::undo::Refused;
+use crate::recorder::verdict::{Because, Verdict};
 use crate::store::lock::Locked;
 use crate::store::{append, replace};
 

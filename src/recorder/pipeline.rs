@@ -12,8 +12,8 @@ use crate::project::sites::Site;
 use crate::recorder::calls::{self, Call, Caller, Progress, Work};
 use crate::recorder::changes::Outcome;
 use crate::recorder::contents::Contents;
-use crate::recorder::decide::{self, Decision, Facts};
 use crate::recorder::entry::{Change, ChangeKind, Nanos};
+use crate::recorder::facts::{self, Decision, Facts};
 use crate::recorder::findings::{Done, Finding, Findings, Recipient, finding, recipients};
 use crate::recorder::index::Index;
 use crate::recorder::look::{self, Look, Scope, is_gone};
@@ -380,7 +380,7 @@ fn settle(
         unnoted: step.unnoted.as_ref(),
         git: RefCell::default(),
     };
-    let (acting, leaving): (Vec<_>, Vec<_>) = decide::all(&facts, index)
+    let (acting, leaving): (Vec<_>, Vec<_>) = facts::decide_all(&facts, index)
         .into_iter()
         .partition(|one| one.acts);
     let mut outcomes = Outcomes::new();

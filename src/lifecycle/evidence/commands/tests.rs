@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::base::disk::cache::DirCache;
 use crate::base::env::Env;
-use crate::lifecycle::passage::Reading;
+use crate::lifecycle::early_exit::Reading;
 use crate::shell::Scene;
 
 /// What a line of a table prints: `RUNNER`, `RUNNER fail`, or `nothing`; from the outputs that

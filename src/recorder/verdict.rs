@@ -1,4 +1,4 @@
-//! Who made a change, and what is done about it: pure. The first line of the table in
+//! The verdict about a change, who made it and what is done about it: pure. The first line of the table in
 //! `docs/recorder.md` that fits decides.
 
 use crate::contract::denial::DenyCode;
@@ -141,7 +141,7 @@ pub enum Because {
 }
 
 /// Decides about one change.
-pub fn decide(case: &Case<'_>) -> Attribution {
+pub fn of(case: &Case<'_>) -> Attribution {
     let all = case.candidates;
     if all.is_empty() {
         return outside(case);
@@ -157,11 +157,11 @@ pub fn decide(case: &Case<'_>) -> Attribution {
             .or_else(|| only_one(all, |one| one.code.is_none()));
         return accept(credited, only.is_some() && all[0].end == End::Known);
     }
-    decide_illegal(case, only)
+    of_illegal(case, only)
 }
 
 /// What none of the candidates was allowed to do, and the one that made it.
-fn decide_illegal(case: &Case<'_>, made_by: Option<usize>) -> Attribution {
+fn of_illegal(case: &Case<'_>, made_by: Option<usize>) -> Attribution {
     let all = case.candidates;
     let Some(code) = all.iter().find_map(|one| one.code) else {
         return accept(made_by, made_by.is_some());
@@ -353,7 +353,7 @@ mod tests {
             verdict,
             by,
             certain,
-        } = decide(&case);
+        } = super::of(&case);
         let what = match verdict {
             Verdict::Accept => "accept".to_owned(),
             Verdict::Report(because) => format!("report {because:?}"),

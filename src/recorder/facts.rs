@@ -1,4 +1,5 @@
-//! What is decided about each change: the facts that `attribution` asks for.
+//! The facts of each change: who can have made it and what the rules say to it. `verdict` decides by
+//! them.
 
 use std::cell::{LazyCell, RefCell};
 use std::io::Read as _;
@@ -10,9 +11,6 @@ use crate::base::git::TrackedFiles;
 use crate::contract::denial::{Denial, DenyCode, Mode};
 use crate::contract::table::Classification;
 use crate::guard::claims::Resolution;
-use crate::recorder::attribution::{
-    Attribution, Candidate, Case, Concern, End, EntryKind, Growth, Tie, Verdict, decide,
-};
 use crate::recorder::bulk::{self, Bulk, Renamed};
 use crate::recorder::calls::{Call, Progress, Work};
 use crate::recorder::contents::Contents;
@@ -22,6 +20,9 @@ use crate::recorder::index::Index;
 use crate::recorder::judge::Judged;
 use crate::recorder::look::is_gone;
 use crate::recorder::mediate::Recorder;
+use crate::recorder::verdict::{
+    self, Attribution, Candidate, Case, Concern, End, EntryKind, Growth, Tie, Verdict,
+};
 use crate::settings::model;
 use crate::systems::{agentmux, own};
 
@@ -67,7 +68,7 @@ impl Decision<'_, '_> {
 }
 
 /// Decides about every change that falls to a system, renames first.
-pub(super) fn all<'s, 'w>(facts: &Facts<'s, 'w>, index: &Index) -> Vec<Decision<'s, 'w>> {
+pub(super) fn decide_all<'s, 'w>(facts: &Facts<'s, 'w>, index: &Index) -> Vec<Decision<'s, 'w>> {
     let Recorder {
         project,
         registry,
@@ -105,7 +106,7 @@ fn one<'s, 'w>(
     } else {
         None
     };
-    let attribution = decide(&Case {
+    let attribution = verdict::of(&Case {
         act: change.act(),
         candidates: &candidates
             .iter()
