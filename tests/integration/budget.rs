@@ -6,6 +6,7 @@
 //! program `floor` of `benches/` beside it. Without it the test says so.
 
 mod contracts;
+mod entries;
 mod logs;
 
 use std::fs;
@@ -99,7 +100,11 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("end of an agent without a gate", 27, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
-    ("gate change", 147, |sandbox| {
+    ("start of a session", 265, |sandbox| {
+        known(sandbox);
+        sandbox.event_of("SessionStart")
+    }),
+    ("gate change", 137, |sandbox| {
         let state =
             include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
         sandbox.write(".claude/orchestration.local.md", state);
