@@ -14,6 +14,7 @@ pub mod findings;
 pub mod health;
 pub mod index;
 pub mod judge;
+mod last_look;
 pub mod look;
 pub mod mediate;
 pub mod pipeline;

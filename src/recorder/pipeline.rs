@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::base::disk::bounded_read;
 use crate::contract::ignored;
 use crate::log::kept::Past;
 use crate::project::sites::Site;
@@ -16,20 +15,13 @@ use crate::recorder::entry::{Change, ChangeKind, Nanos};
 use crate::recorder::facts::{self, Decision, Facts};
 use crate::recorder::findings::{Done, Finding, Findings, Recipient, finding, recipients};
 use crate::recorder::index::Index;
-use crate::recorder::look::{self, Look, Scope, is_gone};
+use crate::recorder::last_look::{self, LastLook};
+use crate::recorder::look::{Look, Scope, is_gone};
 use crate::recorder::mediate::{Recorder, warn_on_error};
 use crate::recorder::places;
 use crate::recorder::records::{self, Loss};
 use crate::recorder::undo::{self, Outcomes, Refused};
 use crate::store::lock::Locked;
-use crate::store::replace;
-
-/// Written at the end of each look: the file system's time of it, and in the file how long
-/// the look took, and when its event was by this machine's clock, in nanoseconds.
-const LOOKED: &str = "looked";
-
-/// No look takes longer; an earlier version wrote the time itself.
-const LONGEST_LOOK: Nanos = 60_000_000_000;
 
 /// How much of the event log is read for the last session's start, in bytes.
 const RECENT: u64 = 1 << 20;
@@ -92,8 +84,7 @@ impl Known<'_> {
     /// Takes the look of this event, if it has ended, for the last one.
     fn note_last(&mut self, recorder: &Recorder<'_>, locked: &Locked<'_>) {
         if let Some(took) = self.took.take() {
-            let ended = calls::written(&locked.dir().join(LOOKED)).unwrap_or(0);
-            self.last = LastLook::ended(ended, took, Some(recorder.nanos()));
+            self.last = LastLook::ended(locked.dir(), took, Some(recorder.nanos()));
         }
     }
 }
@@ -130,7 +121,7 @@ pub(super) fn known<'w>(
     let last = if index.is_new() {
         LastLook::default()
     } else {
-        last_look(&locked.dir().join(LOOKED))
+        LastLook::read(locked.dir())
     };
     Ok(Known {
         sites: Vec::new(),
@@ -143,42 +134,7 @@ pub(super) fn known<'w>(
 
 /// Whether a look has ended since then.
 pub(super) fn has_looked_since(memory: &Path, then: Nanos) -> bool {
-    calls::written(&memory.join(LOOKED)).is_some_and(|looked| looked >= then)
-}
-
-/// What is known of the last look.
-#[derive(Clone, Copy, Default)]
-struct LastLook {
-    /// When it began, in the file system's time: at the earliest, and at the latest. What a
-    /// file's time says is up to a tick of the clock too early.
-    began: Nanos,
-    began_by: Nanos,
-    /// When its event was; an earlier version did not say it.
-    event: Option<Nanos>,
-}
-
-impl LastLook {
-    fn ended(ended: Nanos, took: Nanos, event: Option<Nanos>) -> Self {
-        let began = ended - took;
-        Self {
-            began,
-            began_by: began + look::grain(ended),
-            event,
-        }
-    }
-}
-
-fn last_look(looked: &Path) -> LastLook {
-    let ended = calls::written(looked).unwrap_or(0);
-    let bytes = bounded_read::read(looked, 16).unwrap_or_default();
-    let mut numbers = bytes
-        .as_chunks()
-        .0
-        .iter()
-        .copied()
-        .map(Nanos::from_be_bytes);
-    let took = numbers.next().filter(|took| *took < LONGEST_LOOK);
-    LastLook::ended(ended, took.unwrap_or(0), numbers.next())
+    last_look::ended(memory).is_some_and(|looked| looked >= then)
 }
 
 fn note_look(
@@ -188,9 +144,8 @@ fn note_look(
     begun: Instant,
 ) -> io::Result<()> {
     let took = Nanos::try_from(begun.elapsed().as_nanos()).unwrap_or(0);
-    let numbers = [took, recorder.nanos()].map(Nanos::to_be_bytes);
     known.took = Some(took);
-    replace::overwrite_start(&locked.dir().join(LOOKED), numbers.as_flattened())
+    last_look::note(locked.dir(), took, recorder.nanos())
 }
 
 /// Drops old notes; a call that waits for its answer does not wait for that.
