@@ -286,8 +286,10 @@ pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]
         let Some((root, below)) = project.innermost(&inside) else {
             continue;
         };
-        let above = below.rmatch_indices('/').map(|(end, _)| &below[..end]);
-        let above = above.filter(|level| level.len() <= resolve::LONGEST);
+        let above = below
+            .rmatch_indices('/')
+            .map(|(end, _)| &below[..end])
+            .filter(|level| level.len() <= resolve::LONGEST);
         let own = (root.dir != project.main.dir).then_some("");
         for level in above.chain(own).map(Level::unread) {
             let held = held_by_any(&root, &level, registry);

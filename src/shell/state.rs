@@ -157,7 +157,8 @@ impl Shell<'_> {
 fn forget_different(own: &mut Rc<Variables>, other: &Variables) {
     let names = own.keys().chain(other.keys());
     let different = names.filter(|name| own.get(*name) != other.get(*name));
-    let unknown = different.map(|name| (name.clone(), Field::unknown()));
-    let unknown: Vec<_> = unknown.collect();
+    let unknown: Vec<_> = different
+        .map(|name| (name.clone(), Field::unknown()))
+        .collect();
     Rc::make_mut(own).extend(unknown);
 }
