@@ -17,8 +17,8 @@ type Pieces = Vec<Piece>;
 
 /// The words that the pieces of one come to; `None` where they are too many.
 pub(super) fn expand(pieces: Pieces) -> Option<Vec<Pieces>> {
-    let signs = pieces.iter().filter(|piece| is_sign(piece));
-    let signs = signs.flat_map(|piece| piece.field.text.matches(SIGNS));
+    let bare = pieces.iter().filter(|piece| is_sign(piece));
+    let signs = bare.flat_map(|piece| piece.field.text.matches(SIGNS));
     if !signs.clone().any(|sign| sign == "{") {
         return Some(vec![pieces]);
     }
