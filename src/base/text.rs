@@ -5,7 +5,8 @@ use std::fmt::Display;
 
 /// Whether a word is one of those in a text.
 pub fn is_in(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|known| known == word)
+    // Most are not: to look for the text is far cheaper than to compare each word.
+    words.contains(word) && words.split_ascii_whitespace().any(|known| known == word)
 }
 
 /// The candidate that is most like a word, if any is near enough.

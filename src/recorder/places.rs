@@ -43,15 +43,18 @@ pub fn around<'c>(
     let at = |word: &str| path::join(event.cwd, word, event.home);
     let mut dirs = vec![event.cwd.to_owned()];
     dirs.extend(
-        words(event.text)
-            .zip(words(event.text).skip(1))
-            .filter(|(before, _)| CHANGES_DIR.contains(before))
-            .map(|(_, dir)| at(dir))
-            .take(MAX_NAMED),
+        lines_with(event.text, |line| {
+            CHANGES_DIR.iter().any(|word| line.contains(word))
+        })
+        .flat_map(|line| words(line).zip(words(line).skip(1)))
+        .filter(|(before, _)| CHANGES_DIR.contains(before))
+        .map(|(_, dir)| at(dir))
+        .take(MAX_NAMED),
     );
     let mut sites = sites::around(project, registry, &dirs);
-    let names_one = system::are_named_in(event.text);
-    let named = words(event.text).filter(|word| names_one && system::are_named_in(word));
+    let named = lines_with(event.text, system::are_named_in)
+        .flat_map(words)
+        .filter(|word| system::are_named_in(word));
     let places = event.targets.iter().cloned().chain(named.map(at));
     for place in places.take(MAX_NAMED) {
         add(&mut sites, claims::site_of(&place, project, registry));
@@ -112,10 +115,19 @@ fn add<'c>(sites: &mut Vec<Site<'c>>, site: Option<Site<'c>>) {
     }
 }
 
-/// The words of a command, roughly: what is between blanks, quotes and operators.
-fn words(command: &str) -> impl Iterator<Item = &str> {
-    command
-        .split(|c: char| c.is_whitespace() || "'\"`;|&<>(){}[]$=,".contains(c))
+/// The lines of a text in which something is to be found, none where the text has none of it.
+fn lines_with(text: &str, has: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
+    let whole = if has(text) { text } else { "" };
+    whole.lines().filter(move |line| has(line))
+}
+
+/// The words of a line, roughly: what is between blanks, quotes and operators.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    #[rustfmt::skip]
+    const BETWEEN: &[char] = &[
+        '\'', '"', '`', ';', '|', '&', '<', '>', '(', ')', '{', '}', '[', ']', '$', '=', ',',
+    ];
+    line.split(|c: char| c.is_whitespace() || BETWEEN.contains(&c))
         .filter(|word| !word.is_empty())
 }
 

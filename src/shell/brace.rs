@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::expand::{Origin, Piece};
+use super::expand::Piece;
 use super::field::Field;
+use super::syntax::Quoting;
 
 /// How many words one may become.
 const MAX_WORDS: usize = 1024;
@@ -13,20 +14,35 @@ const MAX_PIECES: usize = 1 << 18;
 
 const SIGNS: [char; 3] = ['{', ',', '}'];
 
-type Pieces = Vec<Piece>;
+type Pieces<'w> = Vec<Piece<'w>>;
 
-/// The words that the pieces of one come to; `None` where they are too many.
-pub(super) fn expand(pieces: Pieces) -> Option<Vec<Pieces>> {
-    let bare = pieces.iter().filter(|piece| is_sign(piece));
-    let signs = bare.flat_map(|piece| piece.field.text.matches(SIGNS));
-    if !signs.clone().any(|sign| sign == "{") {
-        return Some(vec![pieces]);
+/// What a word comes to.
+pub(super) enum Expanded<'w> {
+    /// There are no braces in it.
+    Same,
+    Words(Vec<Pieces<'w>>),
+    TooMany,
+}
+
+pub(super) fn expand<'w>(pieces: &[Piece<'w>]) -> Expanded<'w> {
+    let has_brace = |piece: &Piece<'_>| matches!(piece, Piece::Bare(text) if text.contains('{'));
+    if pieces.iter().any(has_brace) {
+        words(pieces).map_or(Expanded::TooMany, Expanded::Words)
+    } else {
+        Expanded::Same
     }
-    if signs.count() > MAX_PIECES {
+}
+
+fn words<'w>(pieces: &[Piece<'w>]) -> Option<Vec<Pieces<'w>>> {
+    let n_signs = pieces.iter().map(|piece| match piece {
+        Piece::Bare(text) => text.matches(SIGNS).count(),
+        _ => 0,
+    });
+    if n_signs.sum::<usize>() > MAX_PIECES {
         return None;
     }
     let (mut words, mut left) = (Vec::new(), MAX_PIECES);
-    let mut todo = vec![pieces.into_iter().flat_map(tokens).collect::<Pieces>()];
+    let mut todo = vec![pieces.iter().flat_map(tokens).collect::<Pieces<'_>>()];
     while let Some(word) = todo.pop() {
         let Some((at, choices)) = group(&word) else {
             words.push(word);
@@ -45,33 +61,29 @@ pub(super) fn expand(pieces: Pieces) -> Option<Vec<Pieces>> {
     Some(words)
 }
 
-fn is_sign(piece: &Piece) -> bool {
-    piece.origin == Origin::Bare
-}
-
 /// Takes braces and commas out into pieces of their own.
-fn tokens(piece: Piece) -> Pieces {
-    if !is_sign(&piece) {
-        return vec![piece];
-    }
+fn tokens<'w>(piece: &Piece<'w>) -> Pieces<'w> {
+    let Piece::Bare(whole) = *piece else {
+        return vec![piece.clone()];
+    };
     let mut tokens = Vec::new();
-    for part in piece.field.text.split_inclusive(SIGNS) {
+    for part in whole.split_inclusive(SIGNS) {
         let text = part.trim_end_matches(SIGNS);
         let (text, sign) = part.split_at(text.len());
         let both = [text, sign].into_iter().filter(|part| !part.is_empty());
-        tokens.extend(both.map(Piece::bare));
+        tokens.extend(both.map(Piece::Bare));
     }
     tokens
 }
 
 /// The first group of a word that is in no other: its place, and the choices for it.
-fn group(word: &[Piece]) -> Option<(Range<usize>, Vec<Pieces>)> {
+fn group<'w>(word: &[Piece<'w>]) -> Option<(Range<usize>, Vec<Pieces<'w>>)> {
     let (mut open, mut found) = (Vec::<Vec<usize>>::new(), None);
-    for (at, piece) in word.iter().enumerate().filter(|(_, piece)| is_sign(piece)) {
-        match (piece.field.text.as_str(), open.last_mut()) {
-            ("{", _) => open.push(vec![at]),
-            (",", Some(marks)) => marks.push(at),
-            ("}", _) => {
+    for (at, piece) in word.iter().enumerate() {
+        match (piece, open.last_mut()) {
+            (Piece::Bare("{"), _) => open.push(vec![at]),
+            (Piece::Bare(","), Some(marks)) => marks.push(at),
+            (Piece::Bare("}"), _) => {
                 let Some(marks) = open.pop() else { continue };
                 let known: Option<&(Vec<usize>, _)> = found.as_ref();
                 if known.is_none_or(|(other, _)| marks[0] < other[0]) && is_group(word, &marks, at)
@@ -87,12 +99,12 @@ fn group(word: &[Piece]) -> Option<(Range<usize>, Vec<Pieces>)> {
 }
 
 /// Braces without a comma are a group where they hold a range.
-fn is_group(word: &[Piece], marks: &[usize], end: usize) -> bool {
+fn is_group(word: &[Piece<'_>], marks: &[usize], end: usize) -> bool {
     marks.len() > 1 || range(&word[marks[0] + 1..end]).is_some()
 }
 
 /// The parts between an opening brace, its commas and the closing one.
-fn choices(word: &[Piece], marks: &[usize], end: usize) -> Vec<Pieces> {
+fn choices<'w>(word: &[Piece<'w>], marks: &[usize], end: usize) -> Vec<Pieces<'w>> {
     if let [start] = marks {
         return range(&word[start + 1..end]).unwrap_or_default();
     }
@@ -104,9 +116,11 @@ fn choices(word: &[Piece], marks: &[usize], end: usize) -> Vec<Pieces> {
 }
 
 /// `1..3`, `01..10`.
-fn range(inside: &[Piece]) -> Option<Vec<Pieces>> {
-    let [piece] = inside else { return None };
-    let (low, high) = piece.field.text.split_once("..")?;
+fn range<'w>(inside: &[Piece<'_>]) -> Option<Vec<Pieces<'w>>> {
+    let [Piece::Bare(piece)] = inside else {
+        return None;
+    };
+    let (low, high) = piece.split_once("..")?;
     let [from, to] = [low.parse::<i32>().ok()?, high.parse().ok()?];
     let is_padded = |text: &str| text.len() > 1 && text.trim_start_matches('-').starts_with('0');
     let width = if is_padded(low) || is_padded(high) {
@@ -121,7 +135,7 @@ fn range(inside: &[Piece]) -> Option<Vec<Pieces>> {
     };
     let words = numbers.take(MAX_WORDS + 1).map(|number| {
         let text = Field::literal(format!("{number:0width$}"));
-        vec![Piece::new(text, Origin::Quoted)]
+        vec![Piece::Value(text, Quoting::Quoted)]
     });
     Some(words.collect())
 }

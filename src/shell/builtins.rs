@@ -62,15 +62,15 @@ fn halt(shell: &mut Shell<'_>, halt: Halt) -> Ran {
 fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     let path = match args.iter().find(|arg| !arg.is_option()) {
         None => shell.absolute(&shell.home().text),
-        Some(dir) if dir.is("-") => shell.place.left.clone(),
+        Some(dir) if dir.is("-") => shell.place.left.as_deref().map(str::to_owned),
         // It may be below any of those.
         Some(dir) if !dir.text.starts_with(['/', '.']) && shell.variable("CDPATH").is_some() => {
             shell.unknown_write();
             None
         }
         Some(dir) => {
-            let found = shell.found(dir).pop();
-            found.and_then(|dir| shell.absolute(&dir.text))
+            let found = shell.found(dir);
+            found.last().and_then(|dir| shell.absolute(&dir.text))
         }
     };
     shell.spend(path.as_ref().map_or(0, String::len) / 64);
@@ -78,7 +78,7 @@ fn cd(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
     if !is_there && path.as_ref().is_some_and(|path| !may_appear(shell, path)) {
         return Ran::ended(Status::Failure);
     }
-    let cwd = path.map(|path| collapse(&path).into_owned());
+    let cwd = path.map(|path| Rc::from(&*collapse(&path)));
     shell.place.left = std::mem::replace(&mut shell.place.cwd, cwd);
     Ran::ended(if is_there {
         Status::Certain

@@ -99,7 +99,7 @@ impl Shell<'_> {
             return Ran::silent();
         };
         if is_open(path) {
-            let found = [self.found(path).as_slice(), args].concat();
+            let found = [&self.found(path), args].concat();
             return self.run_program(&found);
         }
         self.has_known_words = words.iter().all(Field::is_literal);

@@ -141,9 +141,9 @@ fn may_hold_state(path: &Field) -> bool {
 
 /// Moves a file or a tree to a path, or into a directory there.
 pub(super) fn move_to(shell: &mut Shell<'_>, from: &Field, to: &Field) {
-    for from in shell.found(from) {
-        shell.copy_to(&from, to);
-        shell.report(&from, Act::MoveAway);
+    for from in shell.found(from).iter() {
+        shell.copy_to(from, to);
+        shell.report(from, Act::MoveAway);
     }
 }
 

@@ -136,6 +136,7 @@ pub(super) struct Shell<'a> {
     pub(super) stashed: Vec<Target>,
     /// What the command itself made.
     pub(super) made: BTreeMap<String, Entry>,
+    pub(super) makes_links: bool,
     /// The one that runs, or ran last.
     pub(super) program: String,
     /// Those that may have written what is not among the targets.
@@ -156,7 +157,7 @@ impl<'a> Shell<'a> {
         let mut shell = Self {
             scene,
             place: Place {
-                cwd: Some(scene.cwd.to_owned()),
+                cwd: Some(Rc::from(scene.cwd)),
                 left: None,
                 positional: Rc::from([]),
                 variables: Rc::default(),
@@ -175,6 +176,7 @@ impl<'a> Shell<'a> {
             by_path: HashMap::new(),
             stashed: Vec::new(),
             made: BTreeMap::new(),
+            makes_links: false,
             program: String::new(),
             programs: BTreeSet::new(),
             has_known_words: true,
@@ -420,7 +422,7 @@ impl<'a> Shell<'a> {
         let [file] = words.as_slice() else {
             return None;
         };
-        let mut path = self.found(file).pop()?;
+        let mut path = self.found(file).last()?.clone();
         if matches!(redirect.to, To::Duplicate(_))
             && (path.known().is_none() || path.text.chars().all(|c| c.is_ascii_digit() || c == '-'))
         {

@@ -1,92 +1,90 @@
 //! From words to fields: parameters, commands, splitting, globs (POSIX, "Word Expansions").
 
-use super::brace;
+use super::brace::{self, Expanded};
 use super::eval::Shell;
 use super::field::{Field, some_of};
 use super::glob::{escape, is_pattern};
 use super::lex::is_name;
+use super::print;
 use super::syntax::{List, Parameter, Part, Quoting, Word};
+use crate::base::target::Spelling;
 
 /// A part of a word after its parameters are replaced.
 #[derive(Clone)]
-pub(super) struct Piece {
-    pub(super) field: Field,
-    pub(super) origin: Origin,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum Piece<'w> {
     /// In the command as it is, where globs and braces count.
-    Bare,
-    Quoted,
-    /// Of an expansion without quotes: it is split, and globs in it count.
-    Expanded,
+    Bare(&'w str),
+    Quoted(&'w str),
+    /// What a part came to: without quotes it is split, and globs in it count.
+    Value(Field, Quoting),
     /// The end of one element of a list.
     Break,
-}
-
-impl Piece {
-    pub(super) fn new(field: Field, origin: Origin) -> Self {
-        Self { field, origin }
-    }
-
-    pub(super) fn bare(text: &str) -> Self {
-        Self::new(Field::literal(text), Origin::Bare)
-    }
 }
 
 /// A field that is being put together.
 struct Draft {
     field: Field,
-    /// The same as a pattern, in which quoted signs are escaped.
-    pattern: String,
     /// An empty text is a field where it was quoted.
     is_there: bool,
+    is_pattern: bool,
 }
 
 impl Draft {
     fn new() -> Self {
         Self {
             field: Field::literal(""),
-            pattern: String::new(),
             is_there: false,
+            is_pattern: false,
         }
     }
 
-    fn push(&mut self, field: &Field, origin: Origin) {
-        self.field.push(field);
-        self.is_there |= origin == Origin::Quoted || !field.text.is_empty();
-        match origin {
-            Origin::Bare | Origin::Expanded => self.pattern.push_str(&field.text),
-            Origin::Quoted | Origin::Break => self.pattern.push_str(&escape(&field.text)),
+    fn push(&mut self, text: &str, quoting: Quoting) {
+        self.field.text.push_str(text);
+        self.is_there |= quoting == Quoting::Quoted || !text.is_empty();
+        self.is_pattern |= quoting == Quoting::Bare && is_pattern(text);
+    }
+
+    /// A part of a value.
+    fn push_value(&mut self, part: &str, value: &Field, quoting: Quoting) {
+        self.push(part, quoting);
+        if value.spelling != Spelling::Literal {
+            self.field.spelling = value.spelling;
         }
     }
 
-    /// A pattern stays one: which names it fits is asked where they are changed.
-    fn finish(self) -> Field {
-        if is_pattern(&self.pattern) {
-            some_of(&self.field)
-        } else {
-            self.field
+    /// Ends this field, and begins another one. A pattern stays one: which names it fits is
+    /// asked where they are changed.
+    fn finish(&mut self, fields: &mut Vec<Field>) {
+        let done = std::mem::replace(self, Self::new());
+        if done.is_there {
+            fields.push(if done.is_pattern {
+                some_of(done.field)
+            } else {
+                done.field
+            });
         }
     }
 }
 
 impl Shell<'_> {
     pub(super) fn fields(&mut self, words: &[Word]) -> Vec<Field> {
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(words.len());
         for word in words {
-            if let [Part::Quoted(text)] = word.parts.as_slice() {
-                fields.push(Field::literal(text));
-                continue;
-            }
-            let pieces = self.pieces(word);
-            let Some(words) = brace::expand(pieces) else {
-                self.give_up(super::Limit::Steps);
-                continue;
-            };
-            for pieces in words {
-                fields.extend(split(&pieces).into_iter().map(Draft::finish));
+            match word.parts.as_slice() {
+                [Part::Quoted(text)] => fields.push(Field::literal(text)),
+                [Part::Bare(text)] if !text.contains(['~', '{', '*', '?', '[']) => {
+                    fields.push(Field::literal(text));
+                }
+                _ => {
+                    let pieces = self.pieces(word);
+                    match brace::expand(&pieces) {
+                        Expanded::Same => split(&pieces, &mut fields),
+                        Expanded::Words(words) => {
+                            words.iter().for_each(|word| split(word, &mut fields));
+                        }
+                        Expanded::TooMany => self.give_up(super::Limit::Steps),
+                    }
+                }
             }
         }
         let bytes: usize = fields.iter().map(|field| field.text.len()).sum();
@@ -98,9 +96,10 @@ impl Shell<'_> {
     pub(super) fn text(&mut self, word: &Word) -> Field {
         let mut field = Field::literal("");
         for piece in self.pieces(word) {
-            match piece.origin {
-                Origin::Break => field.text.push(' '),
-                _ => field.push(&piece.field),
+            match piece {
+                Piece::Bare(text) | Piece::Quoted(text) => field.text.push_str(text),
+                Piece::Value(value, _) => field.push(&value),
+                Piece::Break => field.text.push(' '),
             }
         }
         self.spend(field.text.len() / 64);
@@ -109,77 +108,78 @@ impl Shell<'_> {
 
     /// A word as a pattern; `None` where it is not known.
     pub(super) fn pattern(&mut self, word: &Word) -> Option<String> {
-        let mut draft = Draft::new();
+        let mut pattern = String::new();
         for piece in self.pieces(word) {
-            draft.push(&piece.field, piece.origin);
+            match &piece {
+                Piece::Bare(text) => pattern.push_str(text),
+                Piece::Quoted(text) => pattern.push_str(&escape(text)),
+                Piece::Value(value, Quoting::Bare) => pattern.push_str(value.known()?),
+                Piece::Value(value, Quoting::Quoted) => pattern.push_str(&escape(value.known()?)),
+                Piece::Break => {}
+            }
         }
-        draft.field.known()?;
-        Some(draft.pattern)
+        Some(pattern)
     }
 
-    fn pieces(&mut self, word: &Word) -> Vec<Piece> {
-        let mut pieces = Vec::new();
+    fn pieces<'w>(&mut self, word: &'w Word) -> Vec<Piece<'w>> {
+        let mut pieces = Vec::with_capacity(word.parts.len());
         for (at, part) in word.parts.iter().enumerate() {
-            match part {
-                Part::Bare(text) if at == 0 => self.with_home(text, word.parts.len(), &mut pieces),
-                Part::Bare(text) => pieces.push(Piece::bare(text)),
-                Part::Quoted(text) => pieces.push(Piece::new(Field::literal(text), Origin::Quoted)),
+            pieces.push(match part {
+                Part::Bare(text) if at == 0 && text.starts_with('~') => {
+                    self.with_home(text, word.parts.len(), &mut pieces);
+                    continue;
+                }
+                Part::Bare(text) => Piece::Bare(text),
+                Part::Quoted(text) => Piece::Quoted(text),
                 Part::Parameter(parameter, quoting) => {
                     self.parameter_pieces(parameter, *quoting, &mut pieces);
+                    continue;
                 }
-                Part::Command(list, quoting) => {
-                    let printed = self.printed(list);
-                    pieces.push(Piece::new(printed, origin(*quoting)));
-                }
+                Part::Command(list, quoting) => Piece::Value(self.printed(list), *quoting),
                 Part::Process(list) => {
                     self.captured(list);
-                    let path = Field::literal("/dev/fd/63");
-                    pieces.push(Piece::new(path, Origin::Quoted));
+                    Piece::Quoted("/dev/fd/63")
                 }
                 Part::Arithmetic(word) => {
                     self.arithmetic(word);
-                    pieces.push(Piece::new(Field::unknown(), Origin::Quoted));
+                    Piece::Value(Field::unknown(), Quoting::Quoted)
                 }
-            }
+            });
         }
         pieces
     }
 
     /// `~`, `~/x` and `~+/x`.
-    fn with_home(&self, text: &str, n_parts: usize, pieces: &mut Vec<Piece>) {
+    fn with_home<'w>(&self, text: &'w str, n_parts: usize, pieces: &mut Vec<Piece<'w>>) {
         let behind = text
             .strip_prefix('~')
             .filter(|rest| rest.starts_with('/') || (rest.is_empty() && n_parts == 1));
         let (dir, rest) = match (behind, text.strip_prefix("~+")) {
             (Some(rest), _) => (self.home(), rest),
-            (None, Some(rest)) => (Field::of(self.place.cwd.as_ref()), rest),
-            (None, None) => return pieces.push(Piece::bare(text)),
+            (None, Some(rest)) => (Field::of(self.place.cwd.as_deref()), rest),
+            (None, None) => return pieces.push(Piece::Bare(text)),
         };
-        pieces.push(Piece::new(dir, Origin::Quoted));
-        pieces.push(Piece::bare(rest));
+        pieces.extend([Piece::Value(dir, Quoting::Quoted), Piece::Bare(rest)]);
     }
 
     fn parameter_pieces(
         &mut self,
         parameter: &Parameter,
         quoting: Quoting,
-        pieces: &mut Vec<Piece>,
+        pieces: &mut Vec<Piece<'_>>,
     ) {
-        let values = self.parameter(parameter);
-        let origin = origin(quoting);
-        if quoting == Quoting::Quoted && parameter.name != "@" {
-            let texts: Vec<String> = values.iter().map(|value| value.text.clone()).collect();
-            let mut joined = values.first().cloned().unwrap_or(Field::literal(""));
-            joined.text = texts.join(" ");
-            if texts.len() > 1 && self.variable("IFS").is_some() {
-                joined = Field::unknown();
-            }
-            return pieces.push(Piece::new(joined, origin));
+        let mut values = self.parameter(parameter);
+        if quoting == Quoting::Quoted && parameter.name != "@" && values.len() != 1 {
+            let is_split_by_blanks = values.is_empty() || self.variable("IFS").is_none();
+            values = vec![if is_split_by_blanks {
+                print::joined(&values, ' ')
+            } else {
+                Field::unknown()
+            }];
         }
         for (at, value) in values.into_iter().enumerate() {
-            let end = (at > 0).then(|| Piece::new(Field::literal(""), Origin::Break));
-            pieces.extend(end);
-            pieces.push(Piece::new(value, origin));
+            pieces.extend((at > 0).then_some(Piece::Break));
+            pieces.push(Piece::Value(value, quoting));
         }
     }
 
@@ -206,36 +206,27 @@ impl Shell<'_> {
     }
 }
 
-fn origin(quoting: Quoting) -> Origin {
-    match quoting {
-        Quoting::Bare => Origin::Expanded,
-        Quoting::Quoted => Origin::Quoted,
-    }
-}
-
 /// Splits what was expanded without quotes at its blanks.
-fn split(pieces: &[Piece]) -> Vec<Draft> {
-    let mut drafts = Vec::new();
+fn split(pieces: &[Piece<'_>], fields: &mut Vec<Field>) {
     let mut draft = Draft::new();
-    let mut end = |draft: &mut Draft| {
-        let done = std::mem::replace(draft, Draft::new());
-        drafts.extend(done.is_there.then_some(done));
-    };
     for piece in pieces {
-        let text = piece.field.text.as_str();
-        match piece.origin {
-            Origin::Break => end(&mut draft),
-            Origin::Bare | Origin::Quoted => draft.push(&piece.field, piece.origin),
-            Origin::Expanded => {
-                for (at, part) in text.split([' ', '\t', '\n']).enumerate() {
-                    if at > 0 {
-                        end(&mut draft);
-                    }
-                    draft.push(&piece.field.with_text(part), Origin::Expanded);
+        match piece {
+            Piece::Break => draft.finish(fields),
+            Piece::Bare(text) => draft.push(text, Quoting::Bare),
+            Piece::Quoted(text) => draft.push(text, Quoting::Quoted),
+            Piece::Value(value, quoting) => {
+                let ends: &[char] = match quoting {
+                    Quoting::Bare => &[' ', '\t', '\n'],
+                    Quoting::Quoted => &[],
+                };
+                let mut parts = value.text.split(ends);
+                draft.push_value(parts.next().unwrap_or_default(), value, *quoting);
+                for part in parts {
+                    draft.finish(fields);
+                    draft.push_value(part, value, *quoting);
                 }
             }
         }
     }
-    end(&mut draft);
-    drafts
+    draft.finish(fields);
 }

@@ -30,7 +30,7 @@ impl Field {
     }
 
     /// A text that may not be known.
-    pub(super) fn of(text: Option<&String>) -> Self {
+    pub(super) fn of(text: Option<&str>) -> Self {
         text.map_or_else(Self::unknown, Self::literal)
     }
 
@@ -117,10 +117,10 @@ pub(super) fn to_fields(texts: Vec<String>) -> Vec<Field> {
 }
 
 /// The same for some of them, which are not known.
-pub(super) fn some_of(field: &Field) -> Field {
+pub(super) fn some_of(field: Field) -> Field {
     Field {
-        text: field.text.clone(),
         spelling: Spelling::Glob { matches: None },
+        ..field
     }
 }
 

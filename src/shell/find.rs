@@ -173,7 +173,7 @@ impl<'f> Find<'f> {
         }
         let mut files = to_fields(found);
         if is_open(tests) && files.len() > 1 {
-            files.iter_mut().for_each(|file| *file = some_of(file));
+            files = files.into_iter().map(some_of).collect();
         }
         files
     }

@@ -48,7 +48,7 @@ pub(super) fn run(shell: &mut Shell<'_>, args: &[Field]) -> Ran {
         obscure::git_runs_more(&own, &verb.text, &Args::parse(of_verb, Options::default()));
     shell.subshell(|shell| {
         for dir in own.values("C work-tree") {
-            shell.place.cwd = shell.absolute(&dir.text);
+            shell.enter(&dir.text);
         }
         let reads_stash =
             verb.is("stash") && of_verb.iter().any(|arg| is_in("list show", &arg.text));
@@ -95,7 +95,7 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Ran {
         }
         "rev-parse" if args.iter().any(|arg| arg.is("--show-toplevel")) => {
             let top = top_level(shell);
-            return Ran::printed(Field::of(top.as_ref()).line());
+            return Ran::printed(Field::of(top.as_deref()).line());
         }
         _ => {}
     }
@@ -104,7 +104,7 @@ fn subcommand(shell: &mut Shell<'_>, verb: &str, args: &[Field]) -> Ran {
 
 /// The nearest directory upwards that holds `.git`.
 fn top_level(shell: &Shell<'_>) -> Option<String> {
-    let mut dir = shell.place.cwd.clone()?;
+    let mut dir = shell.place.cwd.as_deref()?.to_owned();
     while !shell.exists(&format!("{dir}/.git")) {
         dir.truncate(dir.rfind('/')?);
     }

@@ -1,5 +1,8 @@
 //! Patterns of names (Bash manual, "Pattern Matching"), and the names that are there.
 
+use std::borrow::Cow;
+use std::slice;
+
 use super::eval::Shell;
 use super::field::{Field, join, to_fields};
 use crate::base::target::Spelling;
@@ -162,23 +165,26 @@ fn set(chars: &[char]) -> Option<(Element, usize)> {
 
 impl Shell<'_> {
     /// The names that are there of a pattern; of anything else itself.
-    pub(super) fn found(&mut self, field: &Field) -> Vec<Field> {
+    pub(super) fn found<'f>(&mut self, field: &'f Field) -> Cow<'f, [Field]> {
         if !is_open(field) {
-            return vec![field.clone()];
+            return Cow::Borrowed(slice::from_ref(field));
         }
-        match to_fields(self.expand_glob(&field.text)) {
+        Cow::Owned(match to_fields(self.expand_glob(&field.text)) {
             // It is taken as it is written.
             names if names.is_empty() => vec![Field::literal(field.text.as_str())],
             names => names,
-        }
+        })
     }
 
     pub(super) fn all_found<'f>(
         &mut self,
         fields: impl IntoIterator<Item = &'f Field>,
     ) -> Vec<Field> {
-        let found = fields.into_iter().flat_map(|field| self.found(field));
-        found.collect()
+        let mut found = Vec::new();
+        for field in fields {
+            found.extend_from_slice(&self.found(field));
+        }
+        found
     }
 
     /// The paths that a pattern fits, as the shell would spell them.

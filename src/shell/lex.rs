@@ -38,7 +38,15 @@ pub(super) enum Tabs {
 }
 
 pub(super) fn is_meta(byte: u8) -> bool {
-    b" \t\n\r;&|<>()".contains(&byte)
+    matches!(
+        byte,
+        b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
+    )
+}
+
+/// Whether a byte quotes what is behind it, or begins an expansion.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'\'' | b'"' | b'$' | b'`')
 }
 
 pub(super) fn is_name_byte(byte: u8) -> bool {
@@ -171,7 +179,7 @@ impl<'t> Parser<'t> {
                 }
                 b'(' if opens_pattern(&word) => self.pattern_list(&mut word)?,
                 byte if is_meta(byte) => break,
-                _ => self.word_part(&mut word, Quoting::Bare)?,
+                _ => self.word_part(&mut word)?,
             }
         }
         Ok((self.at > start).then_some(word))
@@ -204,18 +212,18 @@ impl<'t> Parser<'t> {
     fn word_until(&mut self, ends: &[u8], quoting: Quoting) -> Parsed<Word> {
         let mut word = Word::default();
         loop {
+            let is_text = |byte| !is_special(byte) || (byte == b'\'' && quoting == Quoting::Quoted);
+            let plain = self.take_while(|byte| is_text(byte) && !ends.contains(&byte));
+            push(&mut word, Quoting::Bare, plain);
             match self.peek().ok_or(Limit::Syntax)? {
                 byte if ends.contains(&byte) => return Ok(word),
-                byte if is_meta(byte) || (byte == b'\'' && quoting == Quoting::Quoted) => {
-                    push(&mut word, Quoting::Bare, self.take(1));
-                }
-                _ => self.word_part(&mut word, Quoting::Bare)?,
+                _ => self.word_part(&mut word)?,
             }
         }
     }
 
     /// One part of a word that is not quoted as a whole.
-    fn word_part(&mut self, word: &mut Word, quoting: Quoting) -> Parsed<()> {
+    fn word_part(&mut self, word: &mut Word) -> Parsed<()> {
         match self.peek() {
             Some(b'\\') => {
                 self.at += 1;
@@ -234,12 +242,10 @@ impl<'t> Parser<'t> {
                 self.at += 1;
                 self.quoted(word, Some(b'"'))?;
             }
-            Some(b'$') => self.dollar(word, quoting)?,
-            Some(b'`') => self.backticks(word, quoting)?,
-            Some(b'}' | b']' | b'/') => push(word, Quoting::Bare, self.take(1)),
+            Some(b'$') => self.dollar(word, Quoting::Bare)?,
+            Some(b'`') => self.backticks(word, Quoting::Bare)?,
             _ => {
-                let plain =
-                    self.take_while(|byte| !is_meta(byte) && !b"\\'\"$`}]/".contains(&byte));
+                let plain = self.take_while(|byte| !is_meta(byte) && !is_special(byte));
                 push(word, Quoting::Bare, plain);
             }
         }
@@ -250,7 +256,8 @@ impl<'t> Parser<'t> {
     /// text.
     fn quoted(&mut self, word: &mut Word, end: Option<u8>) -> Parsed<()> {
         loop {
-            let plain = self.take_while(|byte| Some(byte) != end && !b"$`\\".contains(&byte));
+            let plain =
+                self.take_while(|byte| Some(byte) != end && !matches!(byte, b'$' | b'`' | b'\\'));
             push(word, Quoting::Quoted, plain);
             match self.peek() {
                 Some(b'$') => self.dollar(word, Quoting::Quoted)?,
@@ -466,6 +473,7 @@ fn opens_pattern(word: &Word) -> bool {
 
 fn push(word: &mut Word, quoting: Quoting, text: &str) {
     match (word.parts.last_mut(), quoting) {
+        (_, Quoting::Bare) if text.is_empty() => {}
         (Some(Part::Bare(before)), Quoting::Bare) => before.push_str(text),
         (Some(Part::Quoted(before)), Quoting::Quoted) => before.push_str(text),
         (_, Quoting::Bare) => word.parts.push(Part::Bare(text.to_owned())),

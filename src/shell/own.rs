@@ -121,7 +121,7 @@ fn note(shell: &mut Shell<'_>, args: &Args<'_>) {
     const MAX: usize = 64;
     let dir = match args.value("project") {
         Some(named) => shell.absolute(&named.text),
-        None => shell.place.cwd.clone(),
+        None => shell.place.cwd.as_deref().map(str::to_owned),
     };
     let text = |field: &Field| field.text.clone();
     let options = args
@@ -245,7 +245,7 @@ fn projects(shell: &Shell<'_>, args: &Args<'_>) -> Vec<Field> {
     if let Some(named) = args.value("project").or(of_session) {
         return vec![named.clone()];
     }
-    let mut dirs = vec![Field::of(shell.place.cwd.as_ref())];
+    let mut dirs = vec![Field::of(shell.place.cwd.as_deref())];
     while let Some((above, _)) = dirs.last().and_then(|dir| dir.text.rsplit_once('/')) {
         dirs.push(Field::literal(above));
     }

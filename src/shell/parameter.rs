@@ -67,8 +67,8 @@ impl Shell<'_> {
             "#" => return Some(vec![Field::literal(positional.len().to_string())]),
             // Any number does.
             "$" | "RANDOM" => return Some(vec![Field::literal("12345")]),
-            "PWD" => return Some(vec![Field::of(self.place.cwd.as_ref())]),
-            "OLDPWD" => return Some(vec![Field::of(self.place.left.as_ref())]),
+            "PWD" => return Some(vec![Field::of(self.place.cwd.as_deref())]),
+            "OLDPWD" => return Some(vec![Field::of(self.place.left.as_deref())]),
             _ => {}
         }
         if let Some(index) = &parameter.index {

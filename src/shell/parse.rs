@@ -46,7 +46,7 @@ pub(super) fn whole(text: &str, depth: usize) -> Parsed<List> {
     limit.map_or(Ok(list), |fault| Err(fault.limit))
 }
 
-impl Parser<'_> {
+impl<'t> Parser<'t> {
     /// Statements up to a closing word, a parenthesis or the end.
     pub(super) fn list(&mut self) -> Parsed<List> {
         let mut list = List::new();
@@ -63,18 +63,22 @@ impl Parser<'_> {
         match self.peek() {
             None | Some(b')') => true,
             Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
-            Some(_) => CLOSING.iter().any(|word| self.is_at(word)),
+            Some(_) => CLOSING.contains(&self.reserved()),
         }
     }
 
-    /// Whether a reserved word is at the cursor.
-    fn is_at(&self, word: &str) -> bool {
-        let behind = self.rest().strip_prefix(word);
-        behind.is_some_and(|behind| behind.bytes().next().is_none_or(is_meta))
+    /// What is at the cursor up to a blank or an operator: perhaps a reserved word.
+    fn reserved(&self) -> &'t str {
+        /// The longest of them.
+        const MAX: usize = "function".len();
+        let bytes = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let end = bytes.iter().take(MAX + 1).position(|byte| is_meta(*byte));
+        let end = end.unwrap_or(bytes.len().min(MAX + 1));
+        self.rest().get(..end).unwrap_or_default()
     }
 
     fn keyword(&mut self, word: &str) -> bool {
-        let found = self.is_at(word);
+        let found = self.reserved() == word;
         if found {
             self.at += word.len();
         }
@@ -169,31 +173,32 @@ impl Parser<'_> {
                 return Ok(Some(Kind::Arithmetic(inside, List::new())));
             }
         }
-        let kind = if self.eat("(") {
-            Kind::Subshell(self.list_in_parens()?)
-        } else if self.keyword("{") {
-            Kind::Group(self.body("}")?)
-        } else if self.keyword("if") {
-            self.nested(Self::conditional)?
-        } else if self.keyword("while") {
-            self.repeated(Sense::Plain)?
-        } else if self.keyword("until") {
-            self.repeated(Sense::Negated)?
-        } else if self.keyword("for") || self.keyword("select") {
-            self.for_each()?
-        } else if self.keyword("case") {
-            self.nested(Self::case)?
-        } else if self.keyword("[[") {
-            self.test()?
-        } else if self.keyword("function") {
-            self.skip_blanks();
-            let name = self.take_while(|byte| !is_meta(byte)).to_owned();
-            self.parentheses();
-            self.function(name)?
-        } else {
-            return Ok(None);
+        if self.eat("(") {
+            return Ok(Some(Kind::Subshell(self.list_in_parens()?)));
+        }
+        let start = self.at;
+        let word = self.reserved();
+        let read: fn(&mut Self) -> Parsed<Kind> = match word {
+            "{" => |parser: &mut Self| Ok(Kind::Group(parser.body("}")?)),
+            "if" => |parser: &mut Self| parser.nested(Self::conditional),
+            "while" => |parser: &mut Self| parser.repeated(Sense::Plain),
+            "until" => |parser: &mut Self| parser.repeated(Sense::Negated),
+            "for" | "select" => Self::for_each,
+            "case" => |parser: &mut Self| parser.nested(Self::case),
+            "[[" => Self::test,
+            "function" => Self::named_function,
+            _ => return Ok(None),
         };
-        Ok(Some(kind))
+        self.at = start + word.len();
+        read(self).map(Some)
+    }
+
+    /// `function NAME`, perhaps with parentheses.
+    fn named_function(&mut self) -> Parsed<Kind> {
+        self.skip_blanks();
+        let name = self.take_while(|byte| !is_meta(byte)).to_owned();
+        self.parentheses();
+        self.function(name)
     }
 
     /// A list up to its closing word, which is taken.

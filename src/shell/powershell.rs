@@ -126,7 +126,7 @@ impl<'t> Reader<'t, '_, '_> {
 
     /// Runs the statement that ends here; gives its value.
     fn end(&mut self) -> Field {
-        let here = self.shell.place.cwd.as_ref().map_or(0, String::len);
+        let here = self.shell.place.cwd.as_deref().map_or(0, str::len);
         self.shell.spend(1 + here / 64);
         let statement = std::mem::take(&mut self.statement);
         let value = match (statement.method, statement.words.as_slice()) {
@@ -249,7 +249,7 @@ impl<'t> Reader<'t, '_, '_> {
             return value.clone();
         }
         match name.as_str() {
-            "pwd" => Field::of(self.shell.place.cwd.as_ref()),
+            "pwd" => Field::of(self.shell.place.cwd.as_deref()),
             "home" => self.shell.home(),
             "" => Field::literal("$"),
             name => {
@@ -311,8 +311,8 @@ impl<'t> Reader<'t, '_, '_> {
                 }
             }
             Effect::ChangeDir => {
-                let dir = arguments.path().as_ref().map(as_path);
-                self.shell.place.cwd = dir.and_then(|dir| self.shell.absolute(&dir.text));
+                let dir = arguments.path().unwrap_or_else(Field::unknown);
+                self.shell.enter(&as_path(&dir).text);
             }
             Effect::Download => self.change(arguments.named("outfile").cloned(), Act::Write),
             Effect::JoinPath => {

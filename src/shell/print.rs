@@ -15,7 +15,7 @@ pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<R
         printed.unwrap_or_else(Field::unknown).line()
     };
     Some(Ran::printed(match name {
-        "pwd" => Field::of(shell.place.cwd.as_ref()).line(),
+        "pwd" => Field::of(shell.place.cwd.as_deref()).line(),
         "echo" => echo(args),
         "printf" => return Some(printf(shell, args)),
         "dirname" => of_path(&|path| Some(dir_name(path).to_owned())),

@@ -98,6 +98,9 @@ impl Parser<'_> {
 
     pub(super) fn redirect(&mut self) -> Parsed<Option<Redirect>> {
         let start = self.at;
+        if !matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'{' | b'0'..=b'9')) {
+            return Ok(None);
+        }
         let digits = self.take_while(|byte| byte.is_ascii_digit());
         let mut fd = digits.parse().ok();
         if digits.is_empty() && self.eat("{") {

@@ -16,8 +16,8 @@ const INHERITED: &str = "CLAUDE_CONFIG_DIR CLAUDE_ENV_FILE CLAUDE_PROJECT_DIR FE
 #[derive(Clone)]
 pub(super) struct Place {
     /// `None` where it is not known.
-    pub(super) cwd: Option<String>,
-    pub(super) left: Option<String>,
+    pub(super) cwd: Option<Rc<str>>,
+    pub(super) left: Option<Rc<str>>,
     pub(super) positional: Rc<[Field]>,
     pub(super) variables: Rc<Variables>,
 }
@@ -89,6 +89,11 @@ impl Shell<'_> {
             Some(cwd) => Some(join(cwd, path)),
             None => path.starts_with('/').then(|| path.to_owned()),
         }
+    }
+
+    /// Goes to a directory, whether or not it is there.
+    pub(super) fn enter(&mut self, dir: &str) {
+        self.place.cwd = self.absolute(dir).map(Rc::from);
     }
 
     /// Runs what leaves nothing behind in the shell's own state.

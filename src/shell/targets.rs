@@ -20,8 +20,8 @@ pub(super) enum Entry {
 
 impl Shell<'_> {
     pub(super) fn report(&mut self, field: &Field, act: Act) {
-        for name in self.found(field) {
-            self.add_target(&name, act, None, None);
+        for name in self.found(field).iter() {
+            self.add_target(name, act, None, None);
         }
     }
 
@@ -113,6 +113,9 @@ impl Shell<'_> {
 
     /// A path below a link that the command made, as it is on the disk.
     fn through_links(&self, path: String) -> String {
+        if !self.makes_links {
+            return path;
+        }
         let link = path.match_indices('/').skip(1).find_map(|(at, _)| {
             let Some(Entry::Link(to)) = self.made.get(&path[..at]) else {
                 return None;
@@ -129,6 +132,7 @@ impl Shell<'_> {
             Act::MakeDir => drop(self.made.insert(path, Entry::Dir)),
             Act::Write | Act::Edit => drop(self.made.insert(path, Entry::File(text.clone()))),
             Act::Link => {
+                self.makes_links = true;
                 let (dir, _) = path.rsplit_once('/').unwrap_or_default();
                 let made = match link_to {
                     Some(to) => Entry::Link(join(dir, to)),

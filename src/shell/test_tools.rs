@@ -348,10 +348,13 @@ fn without_suffix(name: &str) -> &str {
 pub(super) fn is_path_like(variable: &str) -> bool {
     const NAMES: &str =
         "PATH BASH_ENV ENV RUSTC_WRAPPER RUSTC RUSTC_WORKSPACE_WRAPPER MAKEFLAGS GNUMAKEFLAGS";
+    const NPM: &str = "npm_config_";
     is_in(NAMES, variable)
         || variable.starts_with("LD_")
         || variable.starts_with("DYLD_")
         || variable.ends_with("_RUNNER")
         || variable.ends_with("_ADDOPTS")
-        || variable.to_ascii_lowercase().starts_with("npm_config_")
+        || variable
+            .get(..NPM.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(NPM))
 }

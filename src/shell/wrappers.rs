@@ -146,7 +146,7 @@ fn assignment(word: &Field) -> Option<(&str, &str)> {
 fn env(shell: &mut Shell<'_>, own: &Args<'_>, command: &[Field]) -> Ran {
     shell.subshell(|shell| {
         if let Some(dir) = own.value("C chdir") {
-            shell.place.cwd = shell.absolute(&dir.text);
+            shell.enter(&dir.text);
         }
         let line = own.value("S split-string").map_or("", |line| &line.text);
         let words: Vec<Field> = line.split_whitespace().map(Field::literal).collect();

@@ -1,6 +1,7 @@
 //! Follows code from its first token to its last, once: assignments, loops, calls.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::super::eval::Shell;
 use super::super::field::Field;
@@ -334,7 +335,7 @@ impl Reader<'_, '_> {
     }
 
     fn cwd(&self) -> Field {
-        Field::of(self.shell.place.cwd.as_ref())
+        Field::of(self.shell.place.cwd.as_deref())
     }
 
     fn member(&mut self, receiver: &str, name: &str, value: Value) -> Value {
@@ -425,7 +426,7 @@ impl Reader<'_, '_> {
             Effect::Access => self.change_access(&values, Depth::Here),
             Effect::AccessBelow => self.change_access(&values, Depth::Below),
             Effect::Run => self.run_command(&values, named("cwd")),
-            Effect::ChangeDir => self.shell.place.cwd = self.dir(&value(0)),
+            Effect::ChangeDir => self.shell.place.cwd = self.dir(&value(0)).map(Rc::from),
             Effect::Join => return Value::joined(&values),
             Effect::Same => return value(0),
             Effect::Parent => return value(0).parents(),
@@ -474,7 +475,7 @@ impl Reader<'_, '_> {
         let cwd = dir.map(|dir| self.dir(&dir));
         self.shell.subshell(|shell| {
             if let Some(cwd) = cwd {
-                shell.place.cwd = cwd;
+                shell.place.cwd = cwd.map(Rc::from);
             }
             if let [Value::Texts(lines)] = values {
                 for line in lines.chunks(1) {
