@@ -49,7 +49,7 @@ pub fn join(dir: &str, path: &str, home: Option<&str>) -> String {
     if is_absolute(&path) {
         path.into_owned()
     } else {
-        format!("{}/{path}", dir.trim_end_matches('/'))
+        [dir.trim_end_matches('/'), "/", &path].concat()
     }
 }
 
@@ -105,7 +105,7 @@ pub fn below(dir: &str, name: &str) -> String {
     if dir.is_empty() {
         name.to_owned()
     } else {
-        format!("{dir}/{name}")
+        [dir, "/", name].concat()
     }
 }
 

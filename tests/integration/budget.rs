@@ -231,20 +231,52 @@ const PYTHON: &[(&str, Line)] = &[
     }),
 ];
 
+/// The instructions that a command's event takes.
+fn cost(program: &Path, command: &str) -> u64 {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a.rs", "fn main() {}\n");
+    let run = Run {
+        sandbox: &sandbox,
+        event: sandbox.bash_event(command).to_string(),
+    };
+    run.instructions(program)
+}
+
+/// Commands of 20,000 bytes, each with the most instructions that it may take: of steps, and of
+/// one text that is a program's argument, as the longest that agents write are.
+const LONG: &[(&str, fn(usize) -> String, u64)] = &[
+    ("steps", script, 29_000_000),
+    (
+        "a text",
+        |len| {
+            format!(
+                "gh pr edit 1 --body '{}'",
+                numbered(len, |n| format!("- step {n} of it (see `a.rs`)\n"))
+            )
+        },
+        3_500_000,
+    ),
+];
+
+#[test]
+fn a_long_command_takes_few_instructions() {
+    let Some(program) = program() else { return };
+    let mut over = Vec::new();
+    for (kind, command, most) in LONG {
+        let found = cost(&program, &command(20_000));
+        eprintln!("{kind}: {found} of {most}");
+        if found > *most {
+            over.push(format!("{kind}: {found} instructions, not {most}"));
+        }
+    }
+    assert!(over.is_empty(), "{over:#?}");
+}
+
 /// Twice the command costs about twice as much: nothing in the analysis goes over what was
 /// read before, which would cost four times as much.
 #[test]
 fn a_command_costs_in_proportion_to_its_length() {
     let Some(program) = program() else { return };
-    let cost = |command: &str| {
-        let sandbox = Sandbox::new();
-        sandbox.write("src/a.rs", "fn main() {}\n");
-        let run = Run {
-            sandbox: &sandbox,
-            event: sandbox.bash_event(command).to_string(),
-        };
-        run.instructions(&program)
-    };
     let python = |len, line: Line| format!("python3 <<'EOF'\n{}EOF\n", numbered(len, line));
     let bash = KINDS.iter().map(|(kind, line)| {
         let [once, twice] = [14_000, 28_000].map(|len| numbered(len, line));
@@ -257,7 +289,7 @@ fn a_command_costs_in_proportion_to_its_length() {
     let mix = ("mix", script(28_000), script(56_000));
     let mut over = Vec::new();
     for (kind, once, twice) in bash.chain(python).chain([mix]) {
-        let (once, twice) = (cost(&once), cost(&twice));
+        let [once, twice] = [once, twice].map(|command| cost(&program, &command));
         if twice >= once * 5 / 2 {
             over.push(format!("{kind}: {once} and {twice} instructions"));
         }
