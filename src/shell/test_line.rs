@@ -18,7 +18,7 @@ use super::test_tools as tools;
 use crate::formats::test_output::{LastLines, Runner, TestCounts};
 
 /// A line that starts tests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TestLine {
     /// The programs that test, or launch tests, as they are written.
     pub programs: Vec<String>,
@@ -38,17 +38,19 @@ pub struct TestLine {
 }
 
 /// What a line is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Intent {
     Test,
     /// A task that may be anything.
+    #[default]
     Task,
 }
 
 /// Whether a test that fails makes the line fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Failure {
     /// There is no test.
+    #[default]
     None,
     /// The shell ends with a failure.
     Ends,
@@ -57,9 +59,21 @@ enum Failure {
     Lost,
 }
 
+impl Failure {
+    /// What that of a shell is for the shell that it is in.
+    fn outside(self) -> Self {
+        if self == Self::Ends {
+            Self::Fails
+        } else {
+            self
+        }
+    }
+}
+
 /// Where what a test writes to its second stream is seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Errors {
+    #[default]
     Seen,
     Dropped,
 }
@@ -120,15 +134,8 @@ pub fn read(line: &str) -> Option<TestLine> {
         reading.doubt("syntax");
     }
     Some(TestLine {
-        programs: reading.programs,
-        runners: reading.runners,
-        intent: reading.intent,
-        dirs: reading.dirs,
-        paths: reading.paths,
-        doubt: reading.doubt,
         status,
-        errors: reading.errors,
-        filters: reading.filters,
+        ..reading.line
     })
 }
 
@@ -141,41 +148,15 @@ enum Value {
     Number,
 }
 
+#[derive(Default)]
 struct LineReading {
-    programs: Vec<String>,
-    runners: Vec<&'static Runner>,
-    intent: Intent,
-    dirs: Vec<String>,
-    paths: Vec<String>,
-    doubt: Option<String>,
-    errors: Errors,
-    filters: Vec<Filter>,
+    line: TestLine,
     variables: HashMap<String, Value>,
     /// The files that tests write their output to.
     logs: Vec<String>,
     ends_at_failure: bool,
     has_pipefail: bool,
     depth: usize,
-}
-
-impl Default for LineReading {
-    fn default() -> Self {
-        Self {
-            programs: Vec::new(),
-            runners: Vec::new(),
-            intent: Intent::Task,
-            dirs: Vec::new(),
-            paths: Vec::new(),
-            doubt: None,
-            errors: Errors::Seen,
-            filters: Vec::new(),
-            variables: HashMap::new(),
-            logs: Vec::new(),
-            ends_at_failure: false,
-            has_pipefail: false,
-            depth: 0,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::shell::syntax::{
 
 impl LineReading {
     pub(super) fn doubt(&mut self, word: &str) {
-        self.doubt.get_or_insert_with(|| word.to_owned());
+        self.line.doubt.get_or_insert_with(|| word.to_owned());
     }
 
     pub(super) fn list(&mut self, list: &List) -> Failure {
@@ -123,11 +123,11 @@ impl LineReading {
                 self.logs.extend(files.map(|file| (*file).to_owned()));
             }
             ["cat"] => {}
-            ["tail", ..] => self.filters.push(Filter::Tail),
+            ["tail", ..] => self.line.filters.push(Filter::Tail),
             ["grep" | "egrep" | "rg", args @ ..] => {
                 let filter =
                     patterns(args).map_or_else(|| Filter::Other("grep".to_owned()), Filter::Lines);
-                self.filters.push(filter);
+                self.line.filters.push(filter);
             }
             [name, ..]
                 if is_in(
@@ -135,7 +135,7 @@ impl LineReading {
                     name,
                 ) =>
             {
-                self.filters.push(Filter::Other((*name).to_owned()));
+                self.line.filters.push(Filter::Other((*name).to_owned()));
             }
             [name, ..] => self.doubt(name),
             [] => self.doubt("|"),
@@ -158,10 +158,7 @@ impl LineReading {
                 let status = self.list(list);
                 (self.ends_at_failure, self.has_pipefail) = (errexit, pipefail);
                 self.redirect(status, &command.redirects);
-                match status {
-                    Failure::Ends => Failure::Fails,
-                    status => status,
-                }
+                status.outside()
             }
             Kind::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref()),
             Kind::For {
@@ -179,8 +176,7 @@ impl LineReading {
                 condition, body, ..
             } => {
                 self.doubt("while");
-                let status = self.list(condition).max(self.list(body));
-                status.max(Failure::None)
+                self.list(condition).max(self.list(body))
             }
             Kind::Case { arms, .. } => {
                 self.doubt("case");

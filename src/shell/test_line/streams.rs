@@ -42,7 +42,7 @@ impl LineReading {
             }
         }
         if errors.is_some() && errors != output {
-            self.errors = Errors::Dropped;
+            self.line.errors = Errors::Dropped;
         }
         self.logs.extend(output);
     }
@@ -87,7 +87,7 @@ impl LineReading {
         for word in words {
             let value = word.split_once('=').map_or(*word, |(_, value)| value);
             if value.contains(['/', '\\']) || value.starts_with("..") {
-                self.paths.push(value.to_owned());
+                self.line.paths.push(value.to_owned());
             }
         }
     }

@@ -93,7 +93,7 @@ impl LineReading {
             "echo" => self.echo(args, simple),
             "tail" | "cat" if self.shows_log(args) => {
                 if name == "tail" {
-                    self.filters.push(Filter::Tail);
+                    self.line.filters.push(Filter::Tail);
                 }
             }
             _ if is_in(tools::SILENT, name) => {}
@@ -128,7 +128,7 @@ impl LineReading {
             return Failure::None;
         }
         self.note_paths(words);
-        self.programs.push(base_name(words[0]).to_owned());
+        self.line.programs.push(base_name(words[0]).to_owned());
         let rows = tool.rows();
         for row in &rows {
             let idle = words[1..].iter().find(|word| is_idle(row, word));
@@ -137,12 +137,12 @@ impl LineReading {
         let is_test = matches!(tool, Tool::Runner(_))
             || words[1..].iter().any(|word| tools::is_task(&[word]));
         if is_test {
-            self.intent = Intent::Test;
+            self.line.intent = Intent::Test;
         }
         let is_new =
-            |row: &&&'static Runner| !self.runners.iter().any(|known| known.name == row.name);
+            |row: &&&'static Runner| !self.line.runners.iter().any(|known| known.name == row.name);
         let new: Vec<&'static Runner> = rows.iter().filter(is_new).copied().collect();
-        self.runners.extend(new);
+        self.line.runners.extend(new);
         Failure::Fails
     }
 
@@ -190,15 +190,12 @@ impl LineReading {
         };
         self.depth -= 1;
         (self.ends_at_failure, self.has_pipefail) = (errexit, pipefail);
-        Some(match status {
-            Failure::Ends => Failure::Fails,
-            status => status,
-        })
+        Some(status.outside())
     }
 
     pub(super) fn change_dir(&mut self, dir: Option<&Word>) {
         match dir.and_then(|dir| self.values(dir)) {
-            Some(dirs) => self.dirs.extend(dirs),
+            Some(dirs) => self.line.dirs.extend(dirs),
             None => self.doubt("cd"),
         }
     }
