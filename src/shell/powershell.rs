@@ -29,8 +29,6 @@ struct Reader<'t, 'h, 's> {
     shell: &'h mut Shell<'s>,
     variables: HashMap<String, Field>,
     statement: Statement,
-    /// The statements around the parentheses that are open.
-    outer: Vec<Statement>,
 }
 
 pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
@@ -40,16 +38,11 @@ pub(super) fn run(shell: &mut Shell<'_>, text: &str) {
         shell,
         variables: HashMap::new(),
         statement: Statement::default(),
-        outer: Vec::new(),
     };
     while let Some(c) = reader.rest.chars().next()
         && !reader.shell.has_given_up()
     {
         reader.token(c);
-    }
-    while let Some(outer) = reader.outer.pop() {
-        reader.end();
-        reader.statement = outer;
     }
     reader.end();
 }
@@ -84,12 +77,18 @@ impl<'t> Reader<'t, '_, '_> {
         match c {
             '#' => self.skip(rest.find('\n').unwrap_or(rest.len())),
             '<' if rest.starts_with("<#") => self.skip_to("#>"),
-            '\n' | ';' | '|' | '&' | '{' | '}' => {
+            '\n' | ';' | '|' | '&' | '{' | '}' | ')' => {
                 self.skip(1);
                 self.end();
             }
-            '(' => self.open(None),
-            ')' => self.close(),
+            // What is in parentheses is a statement of its own; what it comes to is not known.
+            '(' => {
+                self.skip(1);
+                if !self.statement.words.is_empty() {
+                    self.statement.words.push(Field::unknown());
+                }
+                self.end();
+            }
             '@' if rest.starts_with("@(") => self.skip(1),
             c if c.is_whitespace() || ",`]".contains(c) => self.skip(c.len_utf8()),
             '[' => self.class(),
@@ -103,44 +102,20 @@ impl<'t> Reader<'t, '_, '_> {
         }
     }
 
-    fn open(&mut self, method: Option<Effect>) {
-        self.skip(1);
-        let inner = Statement {
-            method,
-            ..Statement::default()
-        };
-        let outer = std::mem::replace(&mut self.statement, inner);
-        self.outer.push(outer);
-    }
-
-    /// What is in parentheses is one word of the statement around them.
-    fn close(&mut self) {
-        self.skip(1);
-        let value = self.end();
-        if let Some(outer) = self.outer.pop() {
-            self.statement = outer;
-            self.statement.is_value |= self.statement.words.is_empty();
-            self.statement.words.push(value);
-        }
-    }
-
-    /// Runs the statement that ends here; gives its value.
-    fn end(&mut self) -> Field {
+    /// Runs the statement that ends here.
+    fn end(&mut self) {
         let here = self.shell.place.cwd.as_deref().map_or(0, str::len);
         self.shell.spend(1 + here / 64);
         let statement = std::mem::take(&mut self.statement);
-        let value = match (statement.method, statement.words.as_slice()) {
+        let mut value = Field::unknown();
+        match (statement.method, statement.words.as_slice()) {
             (Some(effect), words) => self.apply(effect, Arguments::of(words)),
-            (None, [value]) if statement.is_value => value.clone(),
+            (None, [word]) if statement.is_value => value = word.clone(),
             (None, [name, arguments @ ..]) if !statement.is_value => self.cmdlet(name, arguments),
-            _ => Field::unknown(),
-        };
-        match statement.variable {
-            Some(name) => {
-                self.variables.insert(name, value);
-                Field::unknown()
-            }
-            None => value,
+            _ => {}
+        }
+        if let Some(name) = statement.variable {
+            self.variables.insert(name, value);
         }
     }
 
@@ -270,28 +245,28 @@ impl<'t> Reader<'t, '_, '_> {
             return;
         }
         let effect = method(&class, &self.take_name().to_lowercase());
-        if self.rest.starts_with('(') {
-            self.open(Some(effect.unwrap_or(Effect::Nothing)));
+        if self.eat("(") {
+            self.end();
+            self.statement.method = Some(effect.unwrap_or(Effect::Nothing));
         }
     }
 
-    fn cmdlet(&mut self, name: &Field, arguments: &[Field]) -> Field {
+    fn cmdlet(&mut self, name: &Field, arguments: &[Field]) {
         let Some(effect) = effect(&name.text.to_lowercase()) else {
             self.shell.program.clone_from(&name.text);
             self.shell.unknown_write();
             let words = [std::slice::from_ref(name), arguments].concat();
             self.shell
                 .subshell(|shell| shell.deeper(|shell| shell.run_program(&words)));
-            return Field::unknown();
+            return;
         };
         let arguments = Arguments::parse(arguments);
-        if arguments.has("whatif") {
-            return Field::unknown();
+        if !arguments.has("whatif") {
+            self.apply(effect, arguments);
         }
-        self.apply(effect, arguments)
     }
 
-    fn apply(&mut self, effect: Effect, mut arguments: Arguments) -> Field {
+    fn apply(&mut self, effect: Effect, mut arguments: Arguments) {
         match effect {
             Effect::Change(_) if arguments.has("append") => {
                 self.change(arguments.path(), Act::Edit);
@@ -315,16 +290,8 @@ impl<'t> Reader<'t, '_, '_> {
                 self.shell.enter(&as_path(&dir).text);
             }
             Effect::Download => self.change(arguments.named("outfile").cloned(), Act::Write),
-            Effect::JoinPath => {
-                let child = arguments.named("childpath").cloned();
-                let parts = arguments.paths().into_iter().chain(child);
-                let path = parts.reduce(|path, part| path.join(&part));
-                return path.unwrap_or_else(Field::unknown);
-            }
-            Effect::Same => return arguments.path().unwrap_or_else(Field::unknown),
             Effect::Nothing => {}
         }
-        Field::unknown()
     }
 
     /// Copies or moves.

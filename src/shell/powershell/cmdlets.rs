@@ -16,18 +16,14 @@ pub(super) enum Effect {
     /// Writes the file that a parameter names.
     Download,
     ChangeDir,
-    JoinPath,
-    /// Its value is its argument.
-    Same,
     /// It writes nothing.
     Nothing,
 }
 
 pub(super) fn effect(name: &str) -> Option<Effect> {
-    use Effect::{
-        Change, ChangeDir, Copy, Download, Item, JoinPath, Move, Nothing, Remove, Rename, Same,
-    };
-    const READING: &str = "get select test measure where sort format convertfrom convertto write";
+    use Effect::{Change, ChangeDir, Copy, Download, Item, Move, Nothing, Remove, Rename};
+    const READING: &str =
+        "get join resolve split select test measure where sort format convertfrom convertto write";
     Some(match name {
         "set-content" | "sc" | "clear-content" | "clc" => Change(Act::Write),
         "add-content" | "ac" => Change(Act::Edit),
@@ -43,8 +39,6 @@ pub(super) fn effect(name: &str) -> Option<Effect> {
         "set-location" | "sl" | "cd" | "chdir" | "push-location" | "pushd" => ChangeDir,
         // Where it leads back to is not known.
         "pop-location" | "popd" => ChangeDir,
-        "join-path" => JoinPath,
-        "write-output" | "resolve-path" | "get-item" => Same,
         "if" | "else" | "elseif" | "while" | "try" | "catch" | "finally" | "foreach" => Nothing,
         "echo" | "cat" | "gc" | "type" | "ls" | "dir" | "gci" | "foreach-object" | "%" => Nothing,
         _ if is_in(READING, name.split_once('-')?.0) => Nothing,
@@ -65,7 +59,6 @@ pub(super) fn method(class: &str, method: &str) -> Option<Effect> {
         ("io.directory", "createdirectory") => Effect::Change(Act::MakeDir),
         ("io.file", "copy") => Effect::Copy,
         ("io.file" | "io.directory", "move") => Effect::Move,
-        ("io.path", "combine") => Effect::JoinPath,
         _ => return None,
     })
 }
