@@ -126,23 +126,18 @@ impl Shell<'_> {
         ran
     }
 
-    /// Each arm may be the one that runs; behind `*)` none is.
+    /// Each arm may be the one that runs, or none.
     fn case(&mut self, subject: &Word, arms: &[Arm]) -> Ran {
         self.text(subject);
         let mut ends = vec![self.here()];
         let mut ran = Ran::silent();
         for arm in arms {
-            let mut takes_all = false;
-            for pattern in &arm.patterns {
-                takes_all |= self.pattern(pattern).as_deref() == Some("*");
-            }
+            arm.patterns
+                .iter()
+                .for_each(|pattern| drop(self.text(pattern)));
             let (end, other) = self.branch(|shell| shell.list(&arm.body));
             ends.push(end);
             ran = ran.then(other);
-            if takes_all {
-                ends.remove(0);
-                break;
-            }
         }
         self.meet(ends);
         ran.uncertain()

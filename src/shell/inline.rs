@@ -64,7 +64,7 @@ pub(super) fn run(shell: &mut Shell<'_>, language: Language, args: &[Field]) -> 
         edit::in_place(shell, rest, &suffix);
     }
     match rest {
-        _ if !code.is_empty() => run_text(shell, language, &code.join("\n"), rest),
+        _ if !code.is_empty() => run_text(shell, language, &code.join("\n")),
         _ if own.has("m") => {
             // Options behind the module's name are the module's.
             let name = own.values("m").next();
@@ -72,25 +72,18 @@ pub(super) fn run(shell: &mut Shell<'_>, language: Language, args: &[Field]) -> 
             shell.unknown_write();
             shell.run_program(at.map_or(&[], |at| &args[at..]))
         }
-        [text, rest @ ..] if n_verbs > 0 && args[0].is("eval") => {
-            run_text(shell, language, &text.text, rest)
-        }
+        [text, ..] if n_verbs > 0 && args[0].is("eval") => run_text(shell, language, &text.text),
         [file, rest @ ..] if !file.is("-") => nested::script(shell, Some(language), file, rest),
         _ => match shell.stdin.clone() {
-            Some(text) => run_text(shell, language, &text.text, rest.get(1..).unwrap_or(&[])),
+            Some(text) => run_text(shell, language, &text.text),
             None => shell.unknown_program(),
         },
     }
 }
 
-pub(super) fn run_text(
-    shell: &mut Shell<'_>,
-    language: Language,
-    text: &str,
-    args: &[Field],
-) -> Ran {
+pub(super) fn run_text(shell: &mut Shell<'_>, language: Language, text: &str) -> Ran {
     shell.unknown_write();
     shell.spend(text.len() / 8);
-    shell.subshell(|shell| reader::run(shell, language, text, args));
+    shell.subshell(|shell| reader::run(shell, language, text));
     Ran::unknown()
 }

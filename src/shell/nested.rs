@@ -84,7 +84,7 @@ pub(super) fn script(
     let mut words = first.unwrap_or("").split(['/', ' ']);
     let said = words.find_map(Language::of);
     shell.deeper(|shell| match language.or(said) {
-        Some(language) => inline::run_text(shell, language, &text, args),
+        Some(language) => inline::run_text(shell, language, &text),
         None => process(shell, &text, args),
     })
 }

@@ -68,6 +68,9 @@ pub(super) fn is_package(name: &str) -> bool {
 
 /// Whether a path or a word names the program.
 pub(super) fn is_named_by(text: &str) -> bool {
+    if !text.contains(NAME) {
+        return false;
+    }
     let name = base_name(text);
     name.strip_suffix(".exe").unwrap_or(name) == NAME
 }

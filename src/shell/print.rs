@@ -4,31 +4,26 @@ use super::args::{Args, Options};
 use super::eval::{Ran, Shell};
 use super::field::{Field, UNKNOWN, base_name, dir_name, to_fields};
 use super::lex::escaped;
-use crate::base::path::collapse;
 use crate::base::target::Act;
 use crate::base::text::is_in;
 
 pub(super) fn run(shell: &mut Shell<'_>, name: &str, args: &[Field]) -> Option<Ran> {
     let path = args.iter().find(|arg| !arg.is_option());
-    let of_path = |part: &dyn Fn(&str) -> Option<String>| {
-        let printed = path.and_then(|path| Some(path.with_text(part(path.known()?)?)));
+    let of_path = |part: &dyn Fn(&str) -> String| {
+        let printed = path.and_then(|path| Some(path.with_text(part(path.known()?))));
         printed.unwrap_or_else(Field::unknown).line()
     };
     Some(Ran::printed(match name {
         "pwd" => Field::of(shell.place.cwd.as_deref()).line(),
         "echo" => echo(args),
         "printf" => return Some(printf(shell, args)),
-        "dirname" => of_path(&|path| Some(dir_name(path).to_owned())),
+        "dirname" => of_path(&|path| dir_name(path).to_owned()),
         "basename" => {
             let suffix = args.get(1).map_or("", |suffix| &suffix.text);
             of_path(&|path| {
                 let name = base_name(path);
-                Some(name.strip_suffix(suffix).unwrap_or(name).to_owned())
+                name.strip_suffix(suffix).unwrap_or(name).to_owned()
             })
-        }
-        // Links are followed when a target is judged.
-        "realpath" | "readlink" => {
-            of_path(&|path| Some(collapse(&shell.absolute(path)?).into_owned()))
         }
         "cat" => return Some(cat(shell, args)),
         "date" => date(args).line(),

@@ -12,7 +12,7 @@ const TESTS: &str = "cmp diff egrep fgrep grep hash pgrep rg type which zgrep";
 const READERS: &str = "ack ag alias arch base32 base64 bat bc cal cksum clear column comm cut date df \
     dig du exa expr factor fd file fmt fold free getconf getopts groups head hexdump history host hostname id \
     ifconfig jobs join jq kill last less locale ls lsattr lsblk lsof man md5sum more mount netstat nl nm nproc \
-    objdump od paste pbcopy pbpaste ping pkill pr printenv ps readelf rev seq sha1sum sha256sum shasum shellcheck \
+    objdump od paste pbcopy pbpaste ping pkill pr printenv ps readelf readlink realpath rev seq sha1sum sha256sum shasum shellcheck \
     shopt size sleep ss stat strings stty sum sync sysctl tac tail tokei top tput tr tree tty ulimit umask unalias \
     uname uptime w wait wc whatis whereis who whoami xdg-open yes zcat";
 

@@ -28,10 +28,6 @@ pub(super) enum Effect {
     Join,
     /// Its value is that of its argument.
     Same,
-    Parent,
-    Cwd,
-    /// Its value is a variable of the environment.
-    Variable,
     /// Its value is where a program is.
     Place,
 }
@@ -86,7 +82,7 @@ fn change(language: Language, receiver: &str, name: &str) -> Option<Effect> {
 
 /// What gives a path or a text, or moves to another directory.
 fn value(language: Language, receiver: &str, name: &str) -> Option<Effect> {
-    use Effect::{ChangeDir, Cwd, Join, Parent, Place, Same, Variable};
+    use Effect::{ChangeDir, Join, Place, Same};
     Some(match (language, receiver, name) {
         (_, _, "chdir") => ChangeDir,
         (Python, _, "Path" | "PurePath" | "joinpath" | "join") => Join,
@@ -95,9 +91,6 @@ fn value(language: Language, receiver: &str, name: &str) -> Option<Effect> {
         (Python, _, "str" | "resolve" | "absolute" | "expanduser" | "abspath" | "realpath") => Same,
         (JavaScript, _, "String" | "URL" | "normalize") => Same,
         (Ruby, _, "expand_path" | "to_s") => Same,
-        (_, _, "dirname") => Parent,
-        (_, _, "cwd" | "getcwd" | "pwd") => Cwd,
-        (Python, _, "getenv") | (Python, "environ", "get") => Variable,
         (Python, "shutil", "which") => Place,
         _ => return None,
     })

@@ -1,7 +1,6 @@
 //! Follows code from its first token to its last, once: assignments, loops, calls.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use super::super::eval::Shell;
 use super::super::field::Field;
@@ -28,21 +27,11 @@ struct Reader<'h, 's> {
     at: usize,
 }
 
-pub(super) fn run(shell: &mut Shell<'_>, language: Language, text: &str, args: &[Field]) {
-    // The interpreter's and the script's names, before the script's own arguments.
-    let n_before = match language {
-        Language::Python => 1,
-        Language::JavaScript => 2,
-        Language::Perl | Language::Ruby => 0,
-    };
-    let mut argv = vec![Value::Unknown; n_before];
-    argv.extend(args.iter().map(|arg| Value::Texts(vec![arg.clone()])));
-    let argv = Value::List(argv);
-    let names = ["argv", "ARGV"].map(|name| (name.to_owned(), argv.clone()));
+pub(super) fn run(shell: &mut Shell<'_>, language: Language, text: &str) {
     let mut reader = Reader {
         shell,
         language,
-        names: HashMap::from(names),
+        names: HashMap::new(),
         tokens: tokens(language, text),
         at: 0,
     };
@@ -212,7 +201,6 @@ impl Reader<'_, '_> {
                     None if matches!(name.as_str(), "await" | "my" | "new") => {
                         return self.operand();
                     }
-                    None if name == "__dirname" => Value::Texts(vec![self.cwd()]),
                     None => {
                         receiver = name;
                         self.call("", &receiver.clone(), Value::Unknown)
@@ -229,22 +217,19 @@ impl Reader<'_, '_> {
                 value = self.member(&receiver, &name, value);
                 receiver = name;
             } else if self.is('[') {
-                value = self.element(&receiver, &value);
+                value = self.element(&value);
             } else {
                 return value;
             }
         }
     }
 
-    /// `list[1]`, `environ['NAME']`
-    fn element(&mut self, receiver: &str, value: &Value) -> Value {
+    /// `list[1]`
+    fn element(&mut self, value: &Value) -> Value {
         let number = self.name(1).and_then(|number| number.parse().ok());
-        let index = self.list(']');
+        self.list(']');
         match (number, value) {
             (Some(at), Value::List(list)) => list.get::<usize>(at).cloned().unwrap_or_default(),
-            _ if matches!(receiver, "environ" | "env" | "ENV") => {
-                self.variable(index.elements().first().map_or("", Value::first))
-            }
             _ => Value::Unknown,
         }
     }
@@ -329,21 +314,10 @@ impl Reader<'_, '_> {
         Value::text(text)
     }
 
-    fn variable(&self, name: &str) -> Value {
-        let variable = self.shell.variable(name);
-        variable.map_or(Value::Unknown, |text| Value::Texts(vec![text.clone()]))
-    }
-
-    fn cwd(&self) -> Field {
-        Field::of(self.shell.place.cwd.as_deref())
-    }
-
     fn member(&mut self, receiver: &str, name: &str, value: Value) -> Value {
         match name {
-            "env" | "environ" | "path" | "promises" if !self.is('(') => value,
+            "path" | "promises" if !self.is('(') => value,
             "O_WRONLY" | "O_RDWR" | "O_CREAT" | "O_TRUNC" | "O_APPEND" => Value::text("w"),
-            "argv" => self.value_of(name).unwrap_or_default(),
-            "parent" => self.apply(Effect::Parent, vec![(String::new(), value)]),
             "items" | "keys" | "entries" if self.is('(') => {
                 self.arguments(')');
                 value
@@ -355,7 +329,6 @@ impl Reader<'_, '_> {
                 self.bind(name.into_iter().collect(), &value);
                 Value::Unknown
             }
-            _ if receiver == "env" => self.variable(name),
             _ => self.call(receiver, name, value),
         }
     }
@@ -396,15 +369,14 @@ impl Reader<'_, '_> {
     }
 
     fn apply(&mut self, effect: Effect, arguments: Vec<Argument>) -> Value {
-        let named = |wanted: &str| {
-            let mut named = arguments.iter().filter(|(name, _)| name == wanted);
-            named.next().map(|(_, value)| value.clone())
-        };
         let positional = arguments.iter().filter(|(name, _)| name.is_empty());
         let values: Vec<Value> = positional.map(|(_, value)| value.clone()).collect();
         let value = |at: usize| {
-            let named = || named(["file", "mode"].get(at)?);
-            values.get(at).cloned().or_else(named).unwrap_or_default()
+            let name = ["file", "mode"].get(at);
+            let mut all = arguments.iter();
+            let named = all.find(|(own, _)| Some(&own.as_str()) == name);
+            let value = values.get(at).or(named.map(|(_, value)| value));
+            value.cloned().unwrap_or_default()
         };
         match effect {
             Effect::Change(act) => self.shell.report_all(value(0).texts(), act),
@@ -425,20 +397,23 @@ impl Reader<'_, '_> {
             }),
             Effect::Access => self.change_access(&values, Depth::Here),
             Effect::AccessBelow => self.change_access(&values, Depth::Below),
-            Effect::Run => self.run_command(&values, named("cwd")),
-            Effect::ChangeDir => self.shell.place.cwd = self.dir(&value(0)).map(Rc::from),
+            Effect::Run => self.shell.subshell(|shell| {
+                // Where it runs then is not known.
+                if arguments.iter().any(|(name, _)| name == "cwd") {
+                    shell.place.cwd = None;
+                }
+                run_command(shell, &values);
+            }),
+            Effect::ChangeDir => {
+                let dir = value(0).texts().first().cloned();
+                self.shell.enter(&dir.unwrap_or_else(Field::unknown).text);
+            }
             Effect::Join => return Value::joined(&values),
             Effect::Same => return value(0),
-            Effect::Parent => return value(0).parents(),
             Effect::Place => {
                 let found = own::place(value(0).texts());
                 return found.map_or(Value::Unknown, |path| Value::Texts(vec![path]));
             }
-            Effect::Cwd => return Value::Texts(vec![self.cwd()]),
-            Effect::Variable => match self.variable(value(0).first()) {
-                Value::Unknown => return value(1),
-                value => return value,
-            },
         }
         Value::Unknown
     }
@@ -464,33 +439,22 @@ impl Reader<'_, '_> {
         };
         self.shell.report_all(path.texts(), act);
     }
+}
 
-    fn dir(&self, value: &Value) -> Option<String> {
-        let dir = value.texts().first()?;
-        self.shell.absolute(&dir.text)
+/// Runs a line, or a program with its arguments.
+fn run_command(shell: &mut Shell<'_>, values: &[Value]) {
+    if let [Value::Texts(lines)] = values {
+        for line in lines.chunks(1) {
+            nested::line(shell, line);
+        }
+        return;
     }
-
-    /// Runs a line, or a program with its arguments.
-    fn run_command(&mut self, values: &[Value], dir: Option<Value>) {
-        let cwd = dir.map(|dir| self.dir(&dir));
-        self.shell.subshell(|shell| {
-            if let Some(cwd) = cwd {
-                shell.place.cwd = cwd.map(Rc::from);
-            }
-            if let [Value::Texts(lines)] = values {
-                for line in lines.chunks(1) {
-                    nested::line(shell, line);
-                }
-                return;
-            }
-            let mut words = Vec::new();
-            for value in values.iter().flat_map(Value::elements) {
-                let word = value.texts().first().cloned();
-                words.push(word.unwrap_or_else(Field::unknown));
-            }
-            shell.deeper(|shell| shell.run_program(&words));
-        });
-    }
+    let elements = values.iter().flat_map(Value::elements);
+    let words = elements.map(|value| value.texts().first().cloned());
+    let words: Vec<Field> = words
+        .map(|word| word.unwrap_or_else(Field::unknown))
+        .collect();
+    shell.deeper(|shell| shell.run_program(&words));
 }
 
 /// Every text that the values may be, those of lists too.

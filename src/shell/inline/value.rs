@@ -1,6 +1,6 @@
 //! What an expression comes to, as far as it is a path or a list of paths.
 
-use super::super::field::{Field, dir_name};
+use super::super::field::Field;
 
 /// How many texts a value may be.
 const MAX_TEXTS: usize = 64;
@@ -94,16 +94,6 @@ impl Value {
         } else {
             pairs.map(both).take(MAX_TEXTS).collect()
         })
-    }
-
-    /// The directories that the paths are in.
-    pub(super) fn parents(&self) -> Self {
-        let paths = self.texts().iter();
-        Self::Texts(
-            paths
-                .map(|path| path.with_text(dir_name(&path.text)))
-                .collect(),
-        )
     }
 
     /// As a path within another one.
