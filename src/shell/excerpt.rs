@@ -6,7 +6,8 @@
 use super::lex::is_name;
 use super::parse;
 use super::syntax::{
-    Command, Job, Kind, Link, List, Part, Pipeline, Redirect, Sense, Simple, Statement, To, Word,
+    self, Command, Job, Kind, Link, List, Part, Pipeline, Redirect, Sense, Simple, Statement, To,
+    Word,
 };
 use crate::base::text::{self, is_in, shell_quote, truncate};
 
@@ -79,9 +80,8 @@ struct Printer<'f> {
 impl Printer<'_> {
     /// Adds a word, with a blank before it where one is missing.
     fn word(&mut self, word: &str) {
-        if !self.text.is_empty() && !self.text.ends_with(' ') {
-            self.text.push(' ');
-        }
+        let is_apart = self.text.is_empty() || self.text.ends_with(' ') || word.is_empty();
+        self.text.push_str(if is_apart { "" } else { " " });
         self.text.push_str(word);
     }
 
@@ -138,55 +138,37 @@ impl Printer<'_> {
         }
     }
 
+    /// A compound command is words with the lists behind them.
     fn kind(&mut self, kind: &Kind) {
         match kind {
-            Kind::Simple(simple) => self.simple(simple),
+            Kind::Simple(simple) => return self.simple(simple),
             Kind::Function { body, .. } => {
                 self.word("…()");
-                self.command(body);
+                return self.command(body);
             }
             Kind::Test(words) => {
                 self.word("[[");
                 self.operands(words, Operands::Hidden);
-                self.word("]]");
             }
-            Kind::Subshell(list) => {
-                // What it changes its directory to ends with it.
-                let dir = self.dir.clone();
-                self.word("(");
-                self.list(list);
-                self.word(")");
-                self.dir = dir;
-            }
-            Kind::Arithmetic(_, body) => {
-                self.word("((…))");
-                self.list(body);
-            }
-            kind => self.blocks(kind),
-        }
-    }
-
-    /// A compound command as words with the lists behind them.
-    fn blocks(&mut self, kind: &Kind) {
-        match kind {
             Kind::Case { subject, .. } => {
                 self.word("case");
                 self.operand(subject);
                 self.word("in");
             }
             Kind::For { words, .. } => {
-                self.word(if words.is_some() {
-                    "for … in"
-                } else {
-                    "for …"
-                });
+                let is_listed = words.is_some();
+                self.word(if is_listed { "for … in" } else { "for …" });
                 self.operands(words.as_deref().unwrap_or(&[]), Operands::Hidden);
                 self.mark(";");
             }
             _ => {}
         }
-        let is_choice = matches!(kind, Kind::Case { .. });
-        let mark = if is_choice { ";;" } else { ";" };
+        let mark = match kind {
+            Kind::Case { .. } => ";;",
+            Kind::Subshell(_) | Kind::Arithmetic(..) => "",
+            _ => ";",
+        };
+        let dir = self.dir.clone();
         let (blocks, end) = blocks(kind);
         for (word, list) in blocks {
             self.word(word);
@@ -196,6 +178,10 @@ impl Printer<'_> {
             }
         }
         self.word(end);
+        // What a subshell changes its directory to ends with it.
+        if matches!(kind, Kind::Subshell(_)) {
+            self.dir = dir;
+        }
     }
 
     fn simple(&mut self, simple: &Simple) {
@@ -272,7 +258,7 @@ impl Printer<'_> {
         let n_empty = word.parts.iter().take_while(is_empty).count();
         let (start, path) = match word.parts[n_empty..].split_first()? {
             (Part::Parameter(parameter, _), rest) if parameter.operator.is_empty() => {
-                let path = literal(rest)?.strip_prefix('/')?.to_owned();
+                let path = syntax::literal(rest)?.strip_prefix('/')?.to_owned();
                 (format!("${}/", parameter.name), path)
             }
             _ => {
@@ -315,7 +301,10 @@ fn blocks(kind: &Kind) -> (Vec<Block<'_>>, &'static str) {
         Kind::For { body, .. } => (vec![("do", body)], "done"),
         Kind::Case { arms, .. } => (arms.iter().map(|arm| ("…)", &arm.body)).collect(), "esac"),
         Kind::Group(list) => (vec![("{", list)], "}"),
-        _ => (Vec::new(), ""),
+        Kind::Subshell(list) => (vec![("(", list)], ")"),
+        Kind::Arithmetic(_, list) => (vec![("((…))", list)], ""),
+        Kind::Test(_) => (Vec::new(), "]]"),
+        Kind::Simple(_) | Kind::Function { .. } => (Vec::new(), ""),
     }
 }
 
@@ -330,14 +319,6 @@ fn join(dir: &str, path: &str) -> String {
 /// The characters of a path that is shown: no mark of an address, a pair or a sentence.
 fn is_of_path(c: char) -> bool {
     c.is_alphanumeric() || "._/~*+{},-[]!".contains(c)
-}
-
-fn literal(parts: &[Part]) -> Option<String> {
-    let texts = parts.iter().map(|part| match part {
-        Part::Bare(text) | Part::Quoted(text) => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect()
 }
 
 /// The base name of a program that is written plainly.

@@ -186,13 +186,15 @@ impl Word {
 
     /// The text of a word in which nothing is expanded.
     pub(super) fn literal(&self) -> Option<String> {
-        let mut text = String::new();
-        for part in &self.parts {
-            match part {
-                Part::Bare(part) | Part::Quoted(part) => text.push_str(part),
-                _ => return None,
-            }
-        }
-        Some(text)
+        literal(&self.parts)
     }
+}
+
+/// The same of a part of a word.
+pub(super) fn literal(parts: &[Part]) -> Option<String> {
+    let texts = parts.iter().map(|part| match part {
+        Part::Bare(text) | Part::Quoted(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }
