@@ -244,7 +244,8 @@ fn cost(program: &Path, command: &str) -> u64 {
 
 /// Commands of 20,000 bytes, each with the most instructions that it may take: of steps, and of
 /// one text that is a program's argument, as the longest that agents write are.
-const LONG: &[(&str, fn(usize) -> String, u64)] = &[
+type OfLength = fn(usize) -> String;
+const LONG: &[(&str, OfLength, u64)] = &[
     ("steps", script, 29_000_000),
     (
         "a text",
