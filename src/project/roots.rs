@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use crate::base::disk::bounded_read::{self, MAX_TEXT, read_bytes, read_text};
 use crate::base::disk::cache::{DirCache, Disk};
-use crate::base::disk::resolve::real_dir;
+use crate::base::disk::resolve::{self, real_dir};
 use crate::base::env::{self, Env};
 use crate::base::git::WorkTree;
 use crate::base::path;
@@ -314,10 +314,11 @@ impl Project {
     /// The innermost other work tree of the project around a path: a directory
     /// whose `.git` is a file that points into the project's repository.
     ///
-    /// Asks the disk once for each directory on the way.
+    /// Asks the disk once for each directory on the way that can exist.
     pub fn inner_work_tree<'p>(&self, root: &Root, below: &'p str) -> Option<(Root, &'p str)> {
         let ends = below.rmatch_indices('/').map(|(at, _)| at);
-        let mut inner = ends.filter(|&end| {
+        let existing = ends.skip_while(|end| *end > resolve::LONGEST);
+        let mut inner = existing.filter(|&end| {
             let git = [root.real(), "/", &below[..end], "/.git"].concat();
             main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
         });
@@ -396,6 +397,7 @@ fn ancestors(dir: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(dir), |dir| {
         path::split_last(dir).map(|(above, _)| above)
     })
+    .skip_while(|dir| dir.len() > resolve::LONGEST)
 }
 
 /// A directory and those above it, but none above the ceiling.

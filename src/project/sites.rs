@@ -289,7 +289,7 @@ pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]
         let above = below
             .rmatch_indices('/')
             .map(|(end, _)| &below[..end])
-            .filter(|level| level.len() <= resolve::LONGEST);
+            .skip_while(|level| level.len() > resolve::LONGEST);
         let own = (root.dir != project.main.dir).then_some("");
         for level in above.chain(own).map(Level::unread) {
             let held = held_by_any(&root, &level, registry);

@@ -25,8 +25,11 @@ pub(super) enum Expanded<'w> {
 }
 
 pub(super) fn expand<'w>(pieces: &[Piece<'w>]) -> Expanded<'w> {
-    let has_brace = |piece: &Piece<'_>| matches!(piece, Piece::Bare(text) if text.contains('{'));
-    if pieces.iter().any(has_brace) {
+    let mut bare = pieces.iter().filter_map(|piece| match piece {
+        Piece::Bare(text) => Some(text),
+        _ => None,
+    });
+    if bare.any(|text| text.contains('{')) {
         words(pieces).map_or(Expanded::TooMany, Expanded::Words)
     } else {
         Expanded::Same

@@ -370,8 +370,10 @@ impl<'a> Shell<'a> {
             return run(self);
         }
         let stdin = (self.stdin.clone(), self.stdin_from);
-        let opened = redirects.iter().filter_map(|redirect| self.open(redirect));
-        let opened: Vec<Opened> = opened.collect();
+        let opened: Vec<Opened> = redirects
+            .iter()
+            .filter_map(|redirect| self.open(redirect))
+            .collect();
         let last = opened
             .iter()
             .rposition(|file| matches!(file.fd, None | Some(1)));

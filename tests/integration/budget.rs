@@ -104,7 +104,7 @@ const CALLS: &[(&str, i64, Event)] = &[
         known(sandbox);
         sandbox.event_of("SessionStart")
     }),
-    ("gate change", 137, |sandbox| {
+    ("gate change", 140, |sandbox| {
         let state =
             include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
         sandbox.write(".claude/orchestration.local.md", state);
