@@ -205,7 +205,7 @@ impl Case {
     fn after(&self, sandbox: &Sandbox) -> Value {
         let mut event = self.event(sandbox);
         event["hook_event_name"] = "PostToolUse".into();
-        event["duration_ms"] = 0.into();
+        event["duration_ms"] = 60_000.into();
         event["tool_response"] = json!({ "stdout": "", "stderr": "", "interrupted": false });
         if self.is(|how| matches!(how, How::Listed)) {
             let files: Vec<_> = self
