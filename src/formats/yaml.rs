@@ -81,9 +81,9 @@ const QUOTED: Dialect = Dialect {
     string: quote,
 };
 
-/// The most opening brackets, and the most marks `? ` of keys, of a text that is parsed: where they
-/// nest, the parser's time grows with the square of the ones and its memory with the others, and it
-/// finds out about the depth late.
+/// The most opening brackets, and the most marks `? ` of keys, of a text that is parsed. The parser
+/// finds out late how deep they nest: its time grows with the square of the brackets, its memory
+/// with the marks.
 const BRACKETS_MAX: usize = 4096;
 
 /// The largest text that is parsed, in bytes: the parser takes a second for four times as much.
