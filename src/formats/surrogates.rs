@@ -1,10 +1,11 @@
 //! Halves of surrogate pairs. JavaScript cuts texts between the two, and writes what is
 //! left as an escape of no character.
 
+use memchr::memmem;
+
 /// Makes each half without its other half U+FFFD, as readers do that go on.
 pub fn repair(json: &mut [u8]) {
-    let text = std::str::from_utf8(json).unwrap_or_default();
-    if !text.contains(r"\ud") && !text.contains(r"\uD") {
+    if memmem::find(json, br"\ud").is_none() && memmem::find(json, br"\uD").is_none() {
         return;
     }
     let mut at = 0;
