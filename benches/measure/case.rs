@@ -1,5 +1,6 @@
 //! One event for one program, and what should be said to it.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -33,6 +34,8 @@ pub struct Case {
     pub answer: Answer,
     /// Files set anew before each run; `None` takes the file away.
     pub files: Vec<(&'static str, Option<String>)>,
+    /// An event that comes before each run: a call begins before it ends.
+    pub before: Option<Box<Case>>,
     /// Another project than the usual one.
     pub project: Option<PathBuf>,
 }
@@ -45,6 +48,7 @@ impl Case {
             event: event.to_string().into_bytes(),
             answer,
             files: Vec::new(),
+            before: None,
             project: None,
         }
     }
@@ -62,6 +66,13 @@ impl Case {
         self
     }
 
+    /// The same after another event, which belongs to it.
+    pub fn after(mut self, event: &Value) -> Self {
+        let before = Self::hook("before it", event, Answer::Silence);
+        self.before = Some(Box::new(before));
+        self
+    }
+
     /// The same in another project.
     pub fn moved(mut self, site: &Site, name: &str) -> Self {
         let text = String::from_utf8_lossy(&self.event);
@@ -70,6 +81,7 @@ impl Case {
         let text = text.replace(&*from.to_string_lossy(), &to.to_string_lossy());
         self.event = text.into_bytes();
         self.project = Some(project);
+        self.before = self.before.map(|before| Box::new(before.moved(site, name)));
         self
     }
 
@@ -104,10 +116,20 @@ impl Case {
         command
     }
 
+    /// Makes everything as it is before the event: no call runs but the one that it ends.
     pub fn restore(&self, site: &Site) -> Result<()> {
-        self.files
-            .iter()
-            .try_for_each(|(file, text)| site.write(file, text.as_deref()))
+        for (file, text) in &self.files {
+            site.write(file, text.as_deref())?;
+        }
+        let project = self.project.clone().unwrap_or(site.project());
+        let notes = fs::read_dir(project.join(".git/statewarden/open"));
+        for note in notes.into_iter().flatten() {
+            fs::remove_file(note?.path())?;
+        }
+        if let Some(before) = &self.before {
+            probe::output(before, site)?;
+        }
+        Ok(())
     }
 
     /// A benchmark of a wrong answer measures nothing.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::case::{Answer, Case, KIB, Program, size};
 use crate::events::{SHAPES, call, code, command, event, long, steps, usual, write};
@@ -145,7 +145,8 @@ fn calls(site: &Site, len: usize) -> Vec<Case> {
             call(site, "TodoWrite", json!({ "todos": [{ "content": text }] })),
         ),
         silent("unrelated Edit", call(site, "Edit", edit)),
-        silent("after Bash", event(site, "PostToolUse", after)),
+        silent("after Bash", event(site, "PostToolUse", after))
+            .after(&bash("cargo test".to_owned())),
     ];
     if len <= LONGEST {
         cases.push(silent(
@@ -157,26 +158,33 @@ fn calls(site: &Site, len: usize) -> Vec<Case> {
     cases
 }
 
-/// The end of an agent.
-fn moments(site: &Site, len: usize) -> Vec<Case> {
+/// The end of an agent whose reply is a report of about `len` bytes.
+pub fn agent_end(site: &Site, agent: &str, len: usize) -> Value {
+    let rest = json!({
+        "agent_id": "a-1", "agent_type": agent, "stop_hook_active": false,
+        "last_assistant_message":
+            format!("{}\n### Verdict: APPROVED\n", code(len.saturating_sub(600))),
+    });
+    event(site, "SubagentStop", rest)
+}
+
+/// The state file of a run that waits for a review, and its text.
+pub fn review_run() -> (&'static str, String) {
     let review = FLOW.replacen(
         "current_phase: \"implementation\"",
         "current_phase: \"review\"",
         1,
     );
-    let report = format!("{}\n### Verdict: APPROVED\n", code(len.saturating_sub(600)));
-    let stop = |agent: &str| {
-        let rest = json!({
-            "agent_id": "a-1", "agent_type": agent, "stop_hook_active": false,
-            "last_assistant_message": report,
-        });
-        event(site, "SubagentStop", rest)
-    };
-    let silent = |name: &str, event| Case::hook(name, &event, Answer::Silence);
+    (STATE, review)
+}
+
+fn moments(site: &Site, len: usize) -> Vec<Case> {
+    let (state, review) = review_run();
+    let end = |name: &str, agent| Case::hook(name, &agent_end(site, agent, len), Answer::Silence);
     vec![
-        silent("SubagentStop, no gate", stop("Explore")).with(STATE, None),
-        silent("SubagentStop, gate change", stop("agent-flow:Lawliet"))
-            .with(STATE, Some(&review))
+        end("SubagentStop, no gate", "Explore").with(state, None),
+        end("SubagentStop, gate change", "agent-flow:Lawliet")
+            .with(state, Some(&review))
             .with(RUNS, None)
             // Where builds until 0.2.0 keep it.
             .with(".claude/statewarden/runs.json", None),

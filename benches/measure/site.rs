@@ -73,7 +73,9 @@ impl Site {
     pub fn prepare(&self, project: &str, below: &str, text: &str) -> Result<()> {
         let path = self.beside(project).join(below);
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
-        fs::create_dir_all(self.beside(project).join(".git"))?;
+        let head = self.beside(project).join(".git/HEAD");
+        fs::create_dir_all(head.parent().unwrap_or(Path::new("/")))?;
+        fs::write(head, "ref: refs/heads/main\n")?;
         Ok(fs::write(path, text)?)
     }
 
