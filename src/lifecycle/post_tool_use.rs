@@ -75,7 +75,7 @@ fn recover(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) {
     let max_bytes = context.rules.settings.log_max_bytes;
     for (site, claim) in sites {
         let denials = denials(context, event, &site, claim);
-        if denials.is_empty() {
+        if denials.is_empty() || still_open(&denials, &log).is_empty() {
             continue;
         }
         let close = |append: &dyn Fn(&str, &str) -> io::Result<()>| {
