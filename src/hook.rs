@@ -227,7 +227,7 @@ fn guard(context: &Context<'_>, event: &Event<'_>, reading: Reading, noted: &Not
 
 /// Remembers, for `doctor`, that a host runs the hook whose calls are not judged.
 fn note_unguarded_host(context: &Context<'_>, host: &str) {
-    if context.is_concerned(&context.sites_around()) {
+    if context.is_concerned() {
         let noted = context.project.note_other_host(host, context.now.get());
         context.warn_about_state(noted);
     }

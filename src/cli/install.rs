@@ -21,7 +21,7 @@ use crate::base::string_enum::string_enum;
 use crate::host::client_files;
 use crate::log::append::own_folder;
 use crate::project::plugins::{self, Plugin};
-use crate::project::roots::Project;
+use crate::project::roots::{Project, read_client_text};
 use crate::project::sites;
 
 string_enum! {
@@ -129,10 +129,16 @@ impl Place {
         files.filter_map(Result::ok).collect()
     }
 
+    /// The texts of those that can be read.
+    fn settings_texts(&self) -> Vec<String> {
+        let files = self.client_settings().into_iter();
+        files.filter_map(|file| read_client_text(&file).ok()?).collect()
+    }
+
     /// The plugins that Claude Code has enabled here.
     pub fn plugins(&self) -> Vec<Plugin> {
         let project = self.work_tree.as_ref().unwrap_or(&self.project);
-        let (project, settings) = (project.to_string_lossy(), self.client_settings());
+        let (project, settings) = (project.to_string_lossy(), self.settings_texts());
         let dir = self.user_dir.as_ref();
         dir.map(|dir| plugins::enabled(dir, &project, &settings))
             .unwrap_or_default()
@@ -140,7 +146,7 @@ impl Place {
 
     /// Keeps what the enabled plugins bring, until a session begins.
     fn keep_plugins(&self, project: &Project) -> io::Result<()> {
-        let (dir, settings) = (self.project.to_string_lossy(), self.client_settings());
+        let (dir, settings) = (self.project.to_string_lossy(), self.settings_texts());
         plugins::find(self.user_dir.as_deref(), &dir, &settings).keep(project)
     }
 

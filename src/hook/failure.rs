@@ -80,7 +80,7 @@ fn note_fault(what: &str, env: &Env, project: Option<&str>, now: Clock) -> OnErr
         return OnError::Open;
     };
     around(dir, env, project, now, |world| {
-        if world.is_concerned(&world.sites_around()) {
+        if world.is_concerned() {
             let record = Record::new(What::Fault, what, None, world.now.get());
             world.append(&world.logs().events(), &record);
         }

@@ -80,8 +80,7 @@ fn states_at_end<'c>(
 ) -> Vec<GateScope<'c>> {
     let mut around = states(context, cwd, Some(evidence));
     let is_of_groups = |at: &GateScope<'_>| at.governed.id() == groups::ID && at.dir().is_some();
-    if around.iter().any(is_of_groups) && !roles::has_group_roles(context, &context.sites_around())
-    {
+    if around.iter().any(is_of_groups) && !roles::has_group_roles_around(context) {
         around.retain(|at| !is_of_groups(at));
     }
     around

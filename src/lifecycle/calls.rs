@@ -16,6 +16,7 @@ use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
 use crate::project::context::Context;
+use crate::project::sites::Site;
 use crate::recorder::agents::{self, Note, What};
 use crate::recorder::calls::{self, Call, CallText, Caller, Notes, Progress, Work};
 use crate::recorder::contents::MAX_CONTENT;
@@ -371,8 +372,11 @@ fn main_for(to: &Recipient, ended: &Recipient) -> Recipient {
     }
 }
 
-/// A session begins. Gives what is known of the state directories.
-pub(crate) fn session_began(context: &Context<'_>, event: &Event<'_>) -> Option<Index> {
+/// A session begins. Gives the state directories around it, and what is known of all.
+pub(crate) fn session_began<'c>(
+    context: &'c Context<'_>,
+    event: &Event<'_>,
+) -> Option<(Vec<Site<'c>>, Index)> {
     close_session(context, event, Moment::SessionStart, Delivery::Later)
 }
 
@@ -382,12 +386,12 @@ pub(crate) fn session_ended(context: &Context<'_>, event: &Event<'_>) {
     close_session(context, event, Moment::Later, others);
 }
 
-fn close_session(
-    context: &Context<'_>,
+fn close_session<'c>(
+    context: &'c Context<'_>,
     event: &Event<'_>,
     moment: Moment,
     delivery: Delivery<'_>,
-) -> Option<Index> {
+) -> Option<(Vec<Site<'c>>, Index)> {
     let recorder = Recorder::of(context);
     recorder.close_session(moment, event.session(), delivery, &|call| {
         progress(event, call, &Background::new())

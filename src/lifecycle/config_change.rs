@@ -29,7 +29,7 @@ pub(crate) enum HookState {
 pub(crate) fn config_changed(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let is_held = match hook_state(context) {
         HookState::Wired => false,
-        HookState::Disabled => context.is_concerned(&context.sites_around()),
+        HookState::Disabled => context.is_concerned(),
         HookState::Unwired => was_wired(context),
     };
     let Some(file) = event.file_path.get() else {

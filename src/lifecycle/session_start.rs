@@ -22,8 +22,11 @@ use crate::systems::workflow::{UnreadableState, Workflow};
 
 /// Tells a session that starts what is under way, so that nothing is done twice.
 pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let sites = context.sites_around();
-    let (plugins, is_concerned) = (plugins(context), context.is_concerned(&sites));
+    let settings = context.project.session_settings();
+    let settings: Vec<String> = settings
+        .filter_map(|path| read_client_text(&path).ok()?)
+        .collect();
+    let (plugins, is_concerned) = (plugins(context, &settings), context.is_concerned());
     // A contract makes the project one that is ours to guard.
     if is_concerned || !plugins.contracts.is_empty() {
         let kept = plugins.keep(&context.project);
@@ -35,10 +38,10 @@ pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply
         Recorder::of(context).set_up();
         heartbeat(context, event, plugins.devt.as_ref());
         known = calls::session_began(context, event);
-        note_wiring(context);
+        note_wiring(context, &settings);
     }
     let shown = match known {
-        Some(index) => roles::add_shown(context, sites, Some(&index)),
+        Some((sites, index)) => roles::add_shown(context, sites, Some(&index)),
         None => roles::shown_sites(context),
     };
     let log = GateLog::read(&context.project, RECENT);
@@ -108,23 +111,21 @@ pub(crate) fn prove(context: &Context<'_>, event: &Event<'_>) {
 }
 
 /// What the plugins that the client has enabled bring.
-fn plugins(context: &Context<'_>) -> EnabledPlugins {
+fn plugins(context: &Context<'_>, settings: &[String]) -> EnabledPlugins {
     let project = &context.project;
-    let settings: Vec<String> = project.session_settings().collect();
     plugins::find(
         project.claude_dir.as_deref().map(Path::new),
         &project.session_root().dir,
-        &settings,
+        settings,
     )
 }
 
 /// Remembers that the settings run the hook, for the day they do not.
-fn note_wiring(context: &Context<'_>) {
-    let settings = context.project.session_settings();
-    let mut texts = settings.filter_map(|path| read_client_text(&path).ok().flatten());
+fn note_wiring(context: &Context<'_>, settings: &[String]) {
     let project = &context.project;
     let mut noted = project.take_over_notes();
-    if texts.any(|text| Wiring::read(&text).is_ok_and(|wiring| wiring.is_ours())) {
+    let mut wirings = settings.iter().map(|text| Wiring::read(text));
+    if wirings.any(|wiring| wiring.is_ok_and(|wiring| wiring.is_ours())) {
         noted = noted.and_then(|()| project.note_wired(ClaudeDir::WasThere));
     }
     context.warn_about_state(noted);

@@ -49,8 +49,10 @@ impl<'w> Context<'w> {
 
     /// Whether the project has a site, or our folder or memory already: what is none of
     /// our business stays untouched.
-    pub fn is_concerned(&self, sites: &[Site<'_>]) -> bool {
-        !sites.is_empty() || self.project.has_memory() || self.own_folder().is_dir()
+    pub fn is_concerned(&self) -> bool {
+        self.project.has_memory()
+            || self.own_folder().is_dir()
+            || !self.sites_around().is_empty()
     }
 
     /// The sites at the project's root, and at the event's directory and above it.
@@ -60,6 +62,12 @@ impl<'w> Context<'w> {
             self.registry,
             std::slice::from_ref(&self.cwd),
         )
+    }
+
+    /// Those of one system.
+    pub fn sites_around_of(&self, system: &str) -> Vec<Site<'w>> {
+        let dirs = std::slice::from_ref(&self.cwd);
+        sites::around_of(&self.project, self.registry, dirs, &|id| id == system)
     }
 
     /// Says that what was noted for later events could not be written.

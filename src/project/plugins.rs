@@ -20,18 +20,14 @@ pub struct Plugin {
     pub version: String,
 }
 
-/// The plugins that are enabled for a project. Of the client's settings
+/// The plugins that are enabled for a project. Of the texts of the client's settings
 /// files the one that is nearest to the person at work comes first, and decides.
-pub fn enabled(user_dir: &Path, project: &str, settings: &[impl AsRef<Path>]) -> Vec<Plugin> {
-    let texts = settings
-        .iter()
-        .filter_map(|path| read_client_text(path).ok()?);
-    let texts: Vec<String> = texts.collect();
+pub fn enabled(user_dir: &Path, project: &str, settings: &[String]) -> Vec<Plugin> {
     let list = read_json(&user_dir.join("plugins/installed_plugins.json")).unwrap_or_default();
     let installed = list["plugins"].as_object().into_iter().flatten();
     installed
         .filter_map(|(id, installs)| {
-            let mut flags = texts
+            let mut flags = settings
                 .iter()
                 .filter_map(|text| flag(text, &["enabledPlugins", id]));
             if flags.next() != Some(true) {
@@ -96,12 +92,8 @@ impl Project {
     }
 }
 
-/// Looks at the plugins that are enabled.
-pub fn find(
-    user_dir: Option<&Path>,
-    project: &str,
-    settings: &[impl AsRef<Path>],
-) -> EnabledPlugins {
+/// Looks at the plugins that are enabled, by the texts of the client's settings files.
+pub fn find(user_dir: Option<&Path>, project: &str, settings: &[String]) -> EnabledPlugins {
     let all = user_dir.map(|dir| enabled(dir, project, settings));
     let mut known = EnabledPlugins::default();
     for plugin in all.into_iter().flatten() {
@@ -129,7 +121,7 @@ impl EnabledPlugins {
     /// # Errors
     /// The memory cannot be written.
     pub fn keep(&self, project: &Project) -> io::Result<()> {
-        if Self::kept(project) == *self {
+        if project.enabled_plugins() == self {
             return Ok(());
         }
         replace_private(&project.make_memory()?.join(FILE), line(self).as_bytes())

@@ -237,9 +237,9 @@ impl Project {
 
     /// The settings files of Claude Code that a session here reads, the one that wins first.
     pub fn session_settings(&self) -> impl Iterator<Item = String> {
-        let in_tree = format!("{}/.claude/settings.json", self.session_root().dir);
         let [of_all, personal] = self.client_settings();
-        let project = [personal, in_tree, of_all].into_iter();
+        let in_tree = self.tree.as_ref().map(|tree| tree.path(".claude/settings.json"));
+        let project = [Some(personal), in_tree, Some(of_all)].into_iter().flatten();
         project.chain(self.user_settings())
     }
 

@@ -133,7 +133,7 @@ pub fn find<'c>(project: &Project, registry: &'c Registry<'c>) -> Vec<Site<'c>> 
     let roots = project.checkouts().chain(inside.then_some(own));
     for root in roots {
         for level in dirs_below(root, "") {
-            let held = held_by_any(root, &level, registry);
+            let held = held_by_any(root, &level, registry, &|_| true);
             sites.extend(held.filter(|site| known.insert(site.key())));
         }
     }
@@ -251,16 +251,17 @@ fn in_shared_dir(root: &Root, level: &Level, system: &dyn System) -> Vec<String>
         .collect()
 }
 
-/// The sites of every system but our own that a directory holds.
+/// The sites of every system but our own, by their ids, that a directory holds.
 fn held_by_any<'c>(
     root: &Root,
     level: &Level,
     registry: &'c Registry<'c>,
+    is_asked: &dyn Fn(&str) -> bool,
 ) -> impl Iterator<Item = Site<'c>> {
     let systems = registry
         .governed
         .iter()
-        .filter(|governed| governed.id() != own::ID);
+        .filter(|governed| governed.id() != own::ID && is_asked(governed.id()));
     systems.flat_map(move |governed| {
         let mut sites = held(root, level, governed, registry);
         if sites.is_empty() {
@@ -278,7 +279,18 @@ fn held_by_any<'c>(
 /// and those at the given directories and above them, up to the root of the work
 /// tree that each is in.
 pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]) -> Vec<Site<'c>> {
-    let mut sites: Vec<_> = held_by_any(&project.main, &Level::unread(""), registry).collect();
+    around_of(project, registry, dirs, &|_| true)
+}
+
+/// Those of some systems, by their ids.
+pub fn around_of<'c>(
+    project: &Project,
+    registry: &'c Registry<'c>,
+    dirs: &[String],
+    is_asked: &dyn Fn(&str) -> bool,
+) -> Vec<Site<'c>> {
+    let root = Level::unread("");
+    let mut sites: Vec<_> = held_by_any(&project.main, &root, registry, is_asked).collect();
     let mut known: HashSet<_> = sites.iter().map(Site::key).collect();
     for dir in dirs {
         // A client's work tree is found by a path in it.
@@ -292,7 +304,7 @@ pub fn around<'c>(project: &Project, registry: &'c Registry<'c>, dirs: &[String]
             .skip_while(|level| level.len() > resolve::LONGEST);
         let own = (root.dir != project.main.dir).then_some("");
         for level in above.chain(own).map(Level::unread) {
-            let held = held_by_any(&root, &level, registry);
+            let held = held_by_any(&root, &level, registry, is_asked);
             sites.extend(held.filter(|site| known.insert(site.key())));
         }
     }

@@ -15,6 +15,7 @@ use crate::base::warn;
 use crate::project::context::Context;
 use crate::project::registry::Registry;
 use crate::project::roots::Project;
+use crate::project::sites::Site;
 use crate::recorder::agents;
 use crate::recorder::calls::{self, Call, Caller, Notes, OURSELVES, Progress, Work};
 use crate::recorder::changes;
@@ -247,15 +248,15 @@ impl<'w> Recorder<'w> {
         found.unwrap_or_default()
     }
 
-    /// The same where a session begins or ends: the memory is tidied as well. Gives what is known
-    /// of the state directories then.
+    /// The same where a session begins or ends: the memory is tidied as well. Gives the state
+    /// directories around it, and what is known of all then.
     pub fn close_session(
         &self,
         moment: Moment,
         session: &str,
         delivery: Delivery<'_>,
         progress: &dyn Fn(&Call) -> Option<Progress>,
-    ) -> Option<Index> {
+    ) -> Option<(Vec<Site<'w>>, Index)> {
         if !self.project.has_memory() {
             return None;
         }
@@ -269,7 +270,8 @@ impl<'w> Recorder<'w> {
             warn_on_error("could not look at the state directories", &looked);
             let tidied = self.tidy(locked, &mut known);
             warn_on_error("could not tidy the recorder's memory", &tidied);
-            Ok(known.index)
+            known.sites.truncate(known.n_around);
+            Ok((known.sites, known.index))
         });
         warn_on_error("could not look at the state directories", &closed);
         closed.ok()

@@ -73,6 +73,8 @@ impl<'a> Step<'a> {
 pub(super) struct Known<'w> {
     /// Those that this event looked at, once it has.
     pub(super) sites: Vec<Site<'w>>,
+    /// How many of them are around the event; the others are known from earlier ones.
+    pub(super) n_around: usize,
     pub(super) index: Index,
     pub(super) contents: Contents,
     last: LastLook,
@@ -125,6 +127,7 @@ pub(super) fn known<'w>(
     };
     Ok(Known {
         sites: Vec::new(),
+        n_around: 0,
         last,
         took: None,
         contents: Contents::of(locked.dir()),
@@ -261,6 +264,7 @@ pub(super) fn look<'w>(
     known.sites.clear();
     if scope == Scope::All {
         known.sites = places::around(project, registry, &recorder.around);
+        known.n_around = known.sites.len();
         places::add_known(&mut known.sites, &known.index, project, registry);
         files = places::own_files(project, recorder.env);
     }

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::replace::give_to_owner_above;
 use crate::base::disk::bounded_read;
@@ -49,7 +50,8 @@ pub fn append(path: &Path, bytes: &[u8]) -> io::Result<u64> {
 #[cfg(unix)]
 pub fn may_grow_to(len: u64) -> io::Result<()> {
     use rustix::process::{Resource, getrlimit};
-    let limit = getrlimit(Resource::Fsize).current;
+    static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
+    let limit = LIMIT.get_or_init(|| getrlimit(Resource::Fsize).current);
     if limit.is_some_and(|limit| len > limit) {
         return Err(rustix::io::Errno::FBIG.into());
     }

@@ -152,7 +152,10 @@ fn with_linked(dir: &Path) -> Vec<PathBuf> {
     let entries = list::readable(dir);
     let links: Vec<_> = entries.filter(|entry| entry.kind.is_symlink()).collect();
     // Of one directory the lock is the same whatever path leads there.
-    let (false, Ok(real)) = (links.is_empty(), dir.canonicalize()) else {
+    if links.is_empty() {
+        return vec![dir.to_owned()];
+    }
+    let Ok(real) = dir.canonicalize() else {
         return vec![dir.to_owned()];
     };
     let files = links

@@ -16,9 +16,17 @@ use crate::systems::system::Files;
 
 /// The sites give roles away by their files, the settings by naming one, and Claude Code by
 /// an agent that is called like one.
-pub(crate) fn has_group_roles(context: &Context<'_>, sites: &[Site<'_>]) -> bool {
+pub(crate) fn has_group_roles_around(context: &Context<'_>) -> bool {
+    has_agents_with_roles(context)
+        || context
+            .sites_around_of(groups::ID)
+            .iter()
+            .any(has_verdicts)
+}
+
+fn has_agents_with_roles(context: &Context<'_>) -> bool {
     let settings = context.rules.settings.system(groups::ID);
-    !settings.roles.is_empty() || has_agent_with_role(context) || sites.iter().any(has_verdicts)
+    !settings.roles.is_empty() || is_agent_with_role_defined(context)
 }
 
 /// The sites that a session is shown: those around it, and those of packages and the like that
@@ -44,22 +52,21 @@ pub(crate) fn add_shown<'s>(
     let of_root = known.filter(|site| site.root.is_at(&root.dir));
     sites.extend(of_root.filter(|site| Path::new(&site.dir()).is_dir()));
     let has_groups = sites.iter().any(|site| site.governed.id() == groups::ID);
-    if has_groups && !has_group_roles(context, &sites) {
+    if has_groups && !has_agents_with_roles(context) && !sites.iter().any(has_verdicts) {
         sites.retain(|site| site.governed.id() != groups::ID);
     }
     sites
 }
 
-fn has_agent_with_role(context: &Context<'_>) -> bool {
+fn is_agent_with_role_defined(context: &Context<'_>) -> bool {
     let Some(groups) = context.registry.get(groups::ID) else {
         return false;
     };
-    let roots = [context.project.session_root(), &context.project.main];
-    let mut dirs = roots
-        .map(|root| root.path(".claude"))
-        .into_iter()
-        .chain(context.project.claude_dir.clone());
-    dirs.any(|dir| {
+    let project = &context.project;
+    let roots = [project.session_root(), &project.main].map(|root| root.path(".claude"));
+    let mut dirs: Vec<_> = roots.into_iter().chain(project.claude_dir.clone()).collect();
+    dirs.dedup();
+    dirs.into_iter().any(|dir| {
         let mut agents = agents_in(&Path::new(&dir).join("agents")).into_iter();
         agents.any(|agent| groups.contract.role_of(&agent).is_some())
     })
