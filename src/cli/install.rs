@@ -132,7 +132,9 @@ impl Place {
     /// The texts of those that can be read.
     fn settings_texts(&self) -> Vec<String> {
         let files = self.client_settings().into_iter();
-        files.filter_map(|file| read_client_text(&file).ok()?).collect()
+        files
+            .filter_map(|file| read_client_text(&file).ok()?)
+            .collect()
     }
 
     /// The plugins that Claude Code has enabled here.

@@ -254,7 +254,7 @@ fn end_run(
     if context.rules.settings.completion != Strictness::Off {
         for owed in plan.missing() {
             let note = note_of_owed(context, event, &owed);
-            append(context, locked, &context.logs().events(), &note);
+            append(context, locked, &context.logs().events(), &[note]);
         }
     }
     Reply::Silent
@@ -351,9 +351,8 @@ fn append_gates(
     records: impl IntoIterator<Item = GateRecord>,
 ) {
     let log = context.logs().gates();
-    for record in records {
-        append(context, locked, &log, &record);
-    }
+    let records: Vec<GateRecord> = records.into_iter().collect();
+    append(context, locked, &log, &records);
 }
 
 /// Appends to a log in the program's own folder, which may be locked already.
@@ -361,12 +360,16 @@ fn append(
     context: &Context<'_>,
     locked: Option<&Locked<'_>>,
     log: &LogFile,
-    record: &impl LogLine,
+    records: &[impl LogLine],
 ) {
-    let Some(locked) = locked else {
-        return context.append(log, record);
+    let (Some(locked), Some(first)) = (locked, records.first()) else {
+        records
+            .iter()
+            .for_each(|record| context.append(log, record));
+        return;
     };
+    let lines: Vec<String> = records.iter().map(LogLine::to_line).collect();
     let max_bytes = context.rules.settings.log_max_bytes;
-    let written = log.append_locked(locked, &record.to_line(), max_bytes, record.ts());
+    let written = log.append_all_locked(locked, &lines, max_bytes, first.ts());
     warn::unwritten(&log.path(), written);
 }

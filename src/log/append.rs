@@ -1,7 +1,7 @@
 //! Append-only JSONL logs: bounded, private, whole lines.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::iter;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::base::disk::bounded_read;
 use crate::base::{clock, warn};
 use crate::log::chain;
-use crate::store::append::{self, may_grow_to};
+use crate::store::append;
 use crate::store::lock::{Locked, with_lock};
 
 pub(super) const GATES: &str = "gates.jsonl";
@@ -61,11 +61,9 @@ impl LogFile {
         });
         match locked {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let (file, len) = self.open()?;
                 let unlinked = self.is_chain().then(|| chain::link(line, None));
                 let line = unlinked.as_deref().unwrap_or(line);
-                self.keep(line)?;
-                write_line(file, len, line)
+                OpenLog::new(self.open()?, None)?.write(self, line)
             }
             result => result,
         }
@@ -77,41 +75,62 @@ impl LogFile {
     /// As there.
     pub fn append_locked(
         &self,
-        _: &Locked<'_>,
+        locked: &Locked<'_>,
         line: &str,
         max_bytes: u64,
         stamp: &str,
     ) -> io::Result<()> {
-        let (mut file, mut len) = self.open()?;
-        len = self.catch_up(&mut file, len)?;
-        let linked = self.linked(line)?;
-        let line = linked.as_deref().unwrap_or(line);
-        if len > 0 && len + line.len() as u64 > max_bytes {
-            match self.rotate(stamp).and_then(|()| self.open()) {
-                Ok(fresh) => (file, len) = fresh,
-                // A log past its bound is better than a lost line.
-                Err(error) => warn::warn(&format!(
-                    "could not move the full log `{}` into `{}`: {error}; it grows on",
-                    self.path().display(),
-                    self.dir.join(self.rotated).display()
-                )),
-            }
+        self.append_all_locked(locked, &[line], max_bytes, stamp)
+    }
+
+    /// The same of several lines.
+    ///
+    /// # Errors
+    /// As there; the lines before the one that failed are written.
+    pub fn append_all_locked(
+        &self,
+        _: &Locked<'_>,
+        lines: &[impl AsRef<str>],
+        max_bytes: u64,
+        stamp: &str,
+    ) -> io::Result<()> {
+        let (mut log, mut copy) = (self.open()?, self.open_copy()?);
+        self.catch_up(&mut log, &mut copy)?;
+        let mut head = None;
+        if self.is_chain() {
+            let trusted = copy.as_ref().unwrap_or(&log);
+            head = Some(chain::head_behind(self, Some(trusted))?);
         }
-        self.keep(line)?;
-        write_line(file, len, line)
+        let mut open = OpenLog::new(log, copy)?;
+        for line in lines.iter().map(AsRef::as_ref) {
+            let linked = head.as_deref().map(|head| chain::link(line, Some(head)));
+            let line = linked.as_deref().unwrap_or(line);
+            if open.log.1 > 0 && open.log.1 + line.len() as u64 > max_bytes {
+                self.exchange(&mut open, stamp);
+            }
+            open.write(self, line)?;
+            head = linked.map(|line| chain::hash(line.trim_end_matches('\n')));
+        }
+        Ok(())
+    }
+
+    /// Moves a full log away and begins another one.
+    fn exchange(&self, open: &mut OpenLog, stamp: &str) {
+        let rotated = self.rotate(stamp);
+        match rotated.and_then(|()| OpenLog::new(self.open()?, self.open_copy()?)) {
+            Ok(fresh) => *open = fresh,
+            // A log past its bound is better than a lost line.
+            Err(error) => warn::warn(&format!(
+                "could not move the full log `{}` into `{}`: {error}; it grows on",
+                self.path().display(),
+                self.dir.join(self.rotated).display()
+            )),
+        }
     }
 
     /// Whether every line holds the hash of the one before it.
     fn is_chain(&self) -> bool {
         self.name == GATES
-    }
-
-    fn linked(&self, line: &str) -> io::Result<Option<String>> {
-        if !self.is_chain() {
-            return Ok(None);
-        }
-        let head = chain::head(self)?;
-        Ok(Some(chain::link(line, Some(&head))))
     }
 
     fn open(&self) -> io::Result<(File, u64)> {
@@ -214,18 +233,46 @@ impl LogFile {
     }
 }
 
-/// Appends a line to a log, which it closes off where a crash left half a line.
-fn write_line(mut file: File, len: u64, line: &str) -> io::Result<()> {
-    may_grow_to(len + line.len() as u64 + 1)?;
-    if len > 0 {
-        file.seek(SeekFrom::End(-1))?;
-        let mut last = [0];
-        file.read_exact(&mut last)?;
-        if last != *b"\n" {
-            return file.write_all(format!("\n{line}").as_bytes());
+/// A log that is open for lines, with its length, and its copy.
+struct OpenLog {
+    log: (File, u64),
+    copy: Option<(File, u64)>,
+    /// Whether a crash left half a line.
+    is_torn: bool,
+}
+
+impl OpenLog {
+    fn new(log: (File, u64), copy: Option<(File, u64)>) -> io::Result<Self> {
+        let (mut file, len) = (&log.0, log.1);
+        let mut last = *b"\n";
+        if len > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
         }
+        Ok(Self {
+            log,
+            copy,
+            is_torn: last != *b"\n",
+        })
     }
-    file.write_all(line.as_bytes())
+
+    /// Writes a line into the copy, and then into the log, after a line break where that is torn.
+    fn write(&mut self, file: &LogFile, line: &str) -> io::Result<()> {
+        match &mut self.copy {
+            Some((copy, len)) => {
+                append::write(copy, *len, line.as_bytes())?;
+                *len += line.len() as u64;
+            }
+            None => file.keep(line)?,
+        }
+        let closed = self.is_torn.then(|| format!("\n{line}"));
+        let bytes = closed.as_deref().unwrap_or(line).as_bytes();
+        let (log, len) = &mut self.log;
+        append::write(log, *len, bytes)?;
+        *len += bytes.len() as u64;
+        self.is_torn = false;
+        Ok(())
+    }
 }
 
 /// The logs of a project.

@@ -2,9 +2,9 @@
 //! that was changed, removed or moved shows. It has no key: whoever writes the whole
 //! file anew can make a chain that holds.
 
+use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,27 +37,36 @@ pub fn link(record: &str, prev: Option<&str>) -> String {
 /// # Errors
 /// A file of the log cannot be read.
 pub fn head(log: &LogFile) -> io::Result<String> {
-    if let Some(head) = last_record(&log.trusted())? {
+    let trusted = bounded_read::if_there(bounded_read::open(&log.trusted()))?;
+    head_behind(log, trusted.as_ref())
+}
+
+/// The same where the file that this program wrote last is open, with its length.
+///
+/// # Errors
+/// As there.
+pub(super) fn head_behind(log: &LogFile, trusted: Option<&(File, u64)>) -> io::Result<String> {
+    if let Some(head) = trusted.map_or(Ok(None), last_record)? {
         return Ok(head);
     }
     for file in log.generations().iter().rev() {
-        if let Some(head) = last_record(file)? {
+        let rotated = bounded_read::if_there(bounded_read::open(file))?;
+        if let Some(head) = rotated.as_ref().map_or(Ok(None), last_record)? {
             return Ok(head);
         }
     }
     Ok(hash(""))
 }
 
-fn last_record(file: &Path) -> io::Result<Option<String>> {
+fn last_record((file, len): &(File, u64)) -> io::Result<Option<String>> {
     let mut last = None;
-    let read = bounded_read::from_end(file, u64::MAX, &mut |line| {
+    let _ = bounded_read::from_end_of(file, *len, u64::MAX, &mut |line| {
         if !read::is_record(line) {
             return ControlFlow::Continue(());
         }
         last = Some(hash(line));
         ControlFlow::Break(())
-    });
-    bounded_read::if_there(read)?;
+    })?;
     Ok(last)
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::log::append::{GATES, LogFile, Logs, OWN};
 use crate::log::chain::hash;
 use crate::log::read;
 use crate::log::record::MAX_LINE;
-use crate::store::append::{self, may_grow_to};
+use crate::store::append;
 use crate::store::lock::Locked;
 use crate::store::{changed, rename, replace};
 
@@ -75,6 +75,15 @@ impl LogFile {
         self.copy().map_or_else(|| self.path(), Path::to_owned)
     }
 
+    /// Opens the copy for lines, with its length; `None` where none was begun.
+    ///
+    /// # Errors
+    /// The copy cannot be opened.
+    pub(super) fn open_copy(&self) -> io::Result<Option<(File, u64)>> {
+        let copy = self.kept.as_deref();
+        copy.map_or(Ok(None), |copy| bounded_read::if_there(append::open(copy)))
+    }
+
     /// Keeps a line that is about to be written.
     ///
     /// # Errors
@@ -114,30 +123,34 @@ impl LogFile {
     }
 
     /// Does what a kill kept from following a change of the copy: the line that was to be
-    /// written, or a copy begun anew. Gives the log's length.
-    pub(super) fn catch_up(&self, log: &mut File, len: u64) -> io::Result<u64> {
-        let copy = self.kept.as_deref();
-        let Some((copy, written)) = copy.and_then(|copy| Some((copy, fs::metadata(copy).ok()?)))
-        else {
-            return Ok(len);
+    /// written, or a copy begun anew. Both are open, with their lengths.
+    pub(super) fn catch_up(
+        &self,
+        (log, len): &mut (File, u64),
+        copy: &mut Option<(File, u64)>,
+    ) -> io::Result<()> {
+        let (Some((file, written)), Some(path)) = (copy.as_mut(), self.kept.as_deref()) else {
+            return Ok(());
         };
-        if written.len() <= len || changed(&log.metadata()?) > changed(&written) {
-            return Ok(len);
+        if *written <= *len || changed(&log.metadata()?) > changed(&file.metadata()?) {
+            return Ok(());
         }
-        if len == 0 && self.is_moved_away(copy)? {
+        if *len == 0 && self.is_moved_away(path)? {
             self.begin_anew()?;
-            return Ok(0);
+            *copy = self.open_copy()?;
+            return Ok(());
         }
-        let (mut rest, (mut copy, _)) = (Vec::new(), bounded_read::open(copy)?);
-        copy.seek(SeekFrom::Start(len))?;
-        copy.take(MAX_LINE as u64 + 1).read_to_end(&mut rest)?;
+        let mut rest = Vec::new();
+        file.seek(SeekFrom::Start(*len))?;
+        let most = MAX_LINE as u64 + 1;
+        file.take(most).read_to_end(&mut rest)?;
         // One line, of which the log may have the beginning.
         if rest.iter().position(|byte| *byte == b'\n') != Some(rest.len().saturating_sub(1)) {
-            return Ok(len);
+            return Ok(());
         }
-        may_grow_to(written.len())?;
-        log.write_all(&rest)?;
-        Ok(written.len())
+        append::write(log, *len, &rest)?;
+        *len = *written;
+        Ok(())
     }
 
     /// Whether the newest generation is what was written.

@@ -50,9 +50,7 @@ impl<'w> Context<'w> {
     /// Whether the project has a site, or our folder or memory already: what is none of
     /// our business stays untouched.
     pub fn is_concerned(&self) -> bool {
-        self.project.has_memory()
-            || self.own_folder().is_dir()
-            || !self.sites_around().is_empty()
+        self.project.has_memory() || self.own_folder().is_dir() || !self.sites_around().is_empty()
     }
 
     /// The sites at the project's root, and at the event's directory and above it.

@@ -238,8 +238,13 @@ impl Project {
     /// The settings files of Claude Code that a session here reads, the one that wins first.
     pub fn session_settings(&self) -> impl Iterator<Item = String> {
         let [of_all, personal] = self.client_settings();
-        let in_tree = self.tree.as_ref().map(|tree| tree.path(".claude/settings.json"));
-        let project = [Some(personal), in_tree, Some(of_all)].into_iter().flatten();
+        let in_tree = self
+            .tree
+            .as_ref()
+            .map(|tree| tree.path(".claude/settings.json"));
+        let project = [Some(personal), in_tree, Some(of_all)]
+            .into_iter()
+            .flatten();
         project.chain(self.user_settings())
     }
 

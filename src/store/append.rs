@@ -38,9 +38,17 @@ pub fn open(path: &Path) -> io::Result<(File, u64)> {
 /// The file cannot be opened or written.
 pub fn append(path: &Path, bytes: &[u8]) -> io::Result<u64> {
     let (mut file, len) = open(path)?;
-    may_grow_to(len + bytes.len() as u64)?;
-    file.write_all(bytes)?;
+    write(&mut file, len, bytes)?;
     Ok(len)
+}
+
+/// The same of a file of that length that is open.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(file: &mut File, len: u64, bytes: &[u8]) -> io::Result<()> {
+    may_grow_to(len + bytes.len() as u64)?;
+    file.write_all(bytes)
 }
 
 /// A file that grows past the limit that a process has for them ends it by a signal.

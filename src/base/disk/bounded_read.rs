@@ -130,7 +130,20 @@ pub fn from_end(
     max: u64,
     take: &mut dyn FnMut(&str) -> ControlFlow<()>,
 ) -> io::Result<(u64, ControlFlow<()>)> {
-    let (mut file, len) = open(path)?;
+    let (file, len) = open(path)?;
+    Ok((len, from_end_of(&file, len, max, take)?))
+}
+
+/// The same of a file of that length that is open.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn from_end_of(
+    mut file: &File,
+    len: u64,
+    max: u64,
+    take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+) -> io::Result<ControlFlow<()>> {
     let mut hand_on = |line: &[u8]| {
         let text = str::from_utf8(line);
         text.map_or(ControlFlow::Continue(()), |text| take(split_bom(text).1))
@@ -149,18 +162,17 @@ pub fn from_end(
         piece.append(&mut open_line);
         while let Some(end) = memchr::memrchr(b'\n', &piece) {
             if hand_on(&piece[end + 1..]).is_break() {
-                return Ok((len, ControlFlow::Break(())));
+                return Ok(ControlFlow::Break(()));
             }
             piece.truncate(end);
         }
         (at, open_line) = (start, piece);
     }
-    let rest = if first == 0 && len <= max && len > 0 {
+    Ok(if first == 0 && len <= max && len > 0 {
         hand_on(&open_line)
     } else {
         ControlFlow::Continue(())
-    };
-    Ok((len, rest))
+    })
 }
 
 /// A state file that a rule reads is small; what is larger is no state file.

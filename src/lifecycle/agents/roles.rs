@@ -17,11 +17,7 @@ use crate::systems::system::Files;
 /// The sites give roles away by their files, the settings by naming one, and Claude Code by
 /// an agent that is called like one.
 pub(crate) fn has_group_roles_around(context: &Context<'_>) -> bool {
-    has_agents_with_roles(context)
-        || context
-            .sites_around_of(groups::ID)
-            .iter()
-            .any(has_verdicts)
+    has_agents_with_roles(context) || context.sites_around_of(groups::ID).iter().any(has_verdicts)
 }
 
 fn has_agents_with_roles(context: &Context<'_>) -> bool {
@@ -64,7 +60,10 @@ fn is_agent_with_role_defined(context: &Context<'_>) -> bool {
     };
     let project = &context.project;
     let roots = [project.session_root(), &project.main].map(|root| root.path(".claude"));
-    let mut dirs: Vec<_> = roots.into_iter().chain(project.claude_dir.clone()).collect();
+    let mut dirs: Vec<_> = roots
+        .into_iter()
+        .chain(project.claude_dir.clone())
+        .collect();
     dirs.dedup();
     dirs.into_iter().any(|dir| {
         let mut agents = agents_in(&Path::new(&dir).join("agents")).into_iter();
