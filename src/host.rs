@@ -7,4 +7,5 @@ pub mod event;
 pub mod reply;
 pub mod settings_json;
 pub mod stdin;
+pub mod task_news;
 pub mod transcript;

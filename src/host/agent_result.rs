@@ -11,6 +11,7 @@ use crate::base::disk::bounded_read;
 use crate::base::text;
 use crate::formats::surrogates;
 use crate::host::event::{Event, Kind, Raw, Tool};
+use crate::host::task_news::TaskNews;
 
 /// One end of one run of an agent. A foreground run brings two events of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,17 +168,12 @@ pub struct Failure {
 
 /// The background tasks that failed or were ended by the news of the client in a prompt.
 pub fn failures(event: &Event<'_>) -> Vec<Failure> {
-    let news = event.prompt.as_str().split("<task-notification>").skip(1);
-    let failed = news.filter_map(|news| {
-        let field = |name: &str| {
-            let (_, rest) = news.split_once(&format!("<{name}>"))?;
-            Some(rest.split_once(&format!("</{name}>"))?.0.trim())
-        };
-        let status = field("status").filter(|status| *status != "completed")?;
-        let summary =
-            field("summary").map_or_else(String::new, |text| format!(": {}", first_line(text)));
+    let failed = TaskNews::all(event).filter_map(|news| {
+        let status = news.status().filter(|status| *status != "completed")?;
+        let summary = news.summary();
+        let summary = summary.map_or_else(String::new, |text| format!(": {}", first_line(text)));
         Some(Failure {
-            task: field("task-id")?.to_owned(),
+            task: news.task()?.to_owned(),
             why: format!("the agent did not come to its end, it is `{status}`{summary}"),
         })
     });

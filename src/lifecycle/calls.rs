@@ -15,6 +15,7 @@ use crate::guard::claims::Claim;
 use crate::guard::targets::{self, commands};
 use crate::host::event::{Event, Kind, Tool, strings};
 use crate::host::reply::Reply;
+use crate::host::task_news::TaskNews;
 use crate::project::context::Context;
 use crate::project::sites::Site;
 use crate::recorder::agents::{self, Note, What};
@@ -259,17 +260,11 @@ type Background = BTreeSet<String>;
 
 /// Whether a prompt is the client's news that commands in the background have ended.
 fn is_news(event: &Event<'_>) -> bool {
-    event.prompt.as_str().contains("<task-notification>")
+    TaskNews::all(event).next().is_some()
 }
 
 fn has_news_of(event: &Event<'_>, task: &str) -> bool {
-    let mut ids = event
-        .prompt
-        .as_str()
-        .split("<task-id>")
-        .skip(1)
-        .filter_map(|part| Some(part.split_once("</task-id>")?.0.trim()));
-    is_news(event) && ids.any(|id| id == task)
+    TaskNews::all(event).any(|news| news.task() == Some(task))
 }
 
 /// Whether the end of a turn lists a task; a client that lists none says nothing.

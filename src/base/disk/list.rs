@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
-pub use rustix::fs::FileType;
+use rustix::fs::FileType;
 #[cfg(not(target_os = "linux"))]
-pub use std::fs::FileType;
+use std::fs::FileType;
 
 /// One name in a directory.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Entry {
 #[cfg(target_os = "linux")]
 pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
     use rustix::fs::{Dir, Mode, OFlags, open};
-    // The standard library lists with four calls of the system more.
+    // The standard library lists with three calls of the system more.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let found = Dir::new(open(dir, flags, Mode::empty())?)?;
     let dir = dir.to_owned();

@@ -13,6 +13,7 @@ use crate::formats::test_output::{self, TestCounts};
 use crate::guard::excerpt::Excerpts;
 use crate::guard::targets::commands;
 use crate::host::event::Event;
+use crate::host::task_news::TaskNews;
 use crate::lifecycle::calls::{self, Announcement};
 use crate::lifecycle::freshness;
 use crate::lifecycle::gates::authorship::is_made_by_call;
@@ -139,13 +140,13 @@ pub fn command_ended(context: &Context<'_>, event: &Event<'_>) {
 
 /// `UserPromptSubmit`: the client's news of tests that ended in the background.
 pub fn background_ended(context: &Context<'_>, event: &Event<'_>) {
-    let prompt = event.prompt.as_str();
-    if !prompt.contains("<task-notification>") {
+    let mut all = TaskNews::all(event).peekable();
+    if all.peek().is_none() {
         return;
     }
     let mut known: Background = context.project.recall(BACKGROUND).unwrap_or_default();
-    for news in prompt.split("<task-notification>").skip(1) {
-        let task = tag(news, "task-id").unwrap_or_default();
+    for news in all {
+        let task = news.task().unwrap_or_default();
         let Some(ran) = known
             .remove(task)
             .filter(|ran| ran.session == event.session())
@@ -156,19 +157,14 @@ pub fn background_ended(context: &Context<'_>, event: &Event<'_>) {
             tests.remove(task);
         });
         context.warn_about(BACKGROUND, noted);
-        let file = tag(news, "output-file").filter(|file| {
-            let name = format!("/tasks/{task}.output");
-            path::slashed(file).ends_with(&name)
-        });
+        let file = news.output_file();
         let meta = file.and_then(|file| std::fs::symlink_metadata(file).ok());
-        let code = tag(news, "summary").and_then(|summary| summary.rsplit_once("exit code "));
-        let digits = code.map(|(_, rest)| rest.trim_end_matches(|c: char| !c.is_ascii_digit()));
         let end = End {
             // The news may come long after.
             at: meta.as_ref().map_or(context.now.get(), modified),
-            status: digits.and_then(|digits| digits.parse().ok()),
+            status: news.exit_status(),
             output: file.and_then(|file| output::end_of(Path::new(file), None)),
-            is_interrupted: tag(news, "status") == Some("killed"),
+            is_interrupted: news.status() == Some("killed"),
         };
         let reading = test_line::read(&ran.line);
         let places = places(context, &ran, reading.as_ref());
@@ -181,12 +177,6 @@ pub fn is_test(context: &Context<'_>, line: &str) -> bool {
     let mut declared = context.rules.settings.test_commands.iter();
     test_line::read(line).is_some_and(|line| line.intent == Intent::Test)
         || declared.any(|own| test_line::is_declared(line, own).is_some())
-}
-
-/// The text in an element of the client's news.
-fn tag<'n>(news: &'n str, name: &str) -> Option<&'n str> {
-    let (_, rest) = news.split_once(&format!("<{name}>"))?;
-    Some(rest.split_once(&format!("</{name}>"))?.0.trim())
 }
 
 fn change_background(
