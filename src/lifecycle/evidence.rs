@@ -96,11 +96,13 @@ impl<'p> GateLog<'p> {
         }
     }
 
-    /// The records about a file since then, the newest first.
+    /// The records about a file since then, the newest first, by the lines that may count: the
+    /// others are not parsed.
     fn since<'l>(
         &'l self,
         begun: Option<DateTime<Utc>>,
         file: &str,
+        may_count: impl Fn(&str) -> bool,
     ) -> impl Iterator<Item = &'l GateRecord> {
         let lines = self.lines();
         let oldest = begun.map(|begun| clock::millis(begun - OUT_OF_ORDER));
@@ -113,6 +115,7 @@ impl<'p> GateLog<'p> {
         (0..named.len())
             .map(move |nth| named[nth])
             .take_while(move |at| *at < end)
+            .filter(move |at| may_count(&lines[*at].text))
             .filter_map(|at| lines[at].record())
             .filter(move |record| {
                 record.file == file || self.project.main.path(&record.file) == whole
@@ -150,7 +153,7 @@ impl<'p> GateLog<'p> {
     /// The latest record of a run that moved a gate, and where it moved it to. One that passes
     /// again what had passed, without a proof, takes nothing from the one before.
     pub fn latest(&self, run: &Workflow, gate: &Gate) -> Option<(&GateRecord, GateStatus)> {
-        let records = self.records_of(run);
+        let records = self.records_of(run, with([json::quoted(&gate.name), "\"to\":".to_owned()]));
         let mut moves = records.filter_map(|record| Some((record, moved_to(record, gate)?)));
         let last = moves.next()?;
         let (repeated, mut earlier) = (last, last);
@@ -163,15 +166,20 @@ impl<'p> GateLog<'p> {
         Some(earlier)
     }
 
-    /// The records of a run, newest first.
-    fn records_of(&self, run: &Workflow) -> impl Iterator<Item = &GateRecord> {
+    /// The records of a run, newest first, by the lines that may count.
+    fn records_of<'l>(
+        &'l self,
+        run: &Workflow,
+        may_count: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = &'l GateRecord> {
         let begun = run.started_at.as_deref().and_then(clock::parse);
-        self.since(begun, &run.file).filter(move |record| {
-            let at = begun.and_then(|_| clock::parse(&record.ts));
-            let is_earlier = at < begun && at.is_some();
-            let is_here = record.directory.is_none() || record.directory == run.directory;
-            record.system == run.system && is_here && !is_earlier
-        })
+        self.since(begun, &run.file, may_count)
+            .filter(move |record| {
+                let at = begun.and_then(|_| clock::parse(&record.ts));
+                let is_earlier = at < begun && at.is_some();
+                let is_here = record.directory.is_none() || record.directory == run.directory;
+                record.system == run.system && is_here && !is_earlier
+            })
     }
 
     /// Says of every gate that passed what shows it.
@@ -225,7 +233,7 @@ impl<'p> GateLog<'p> {
         if new.skipped.is_none() {
             return false;
         }
-        let last = self.since(None, &new.file).find(|record| {
+        let last = self.since(None, &new.file, |_| true).find(|record| {
             record.system == new.system
                 && (&record.directory, &record.gate) == (&new.directory, &new.gate)
                 && record.command.is_none()
@@ -237,7 +245,8 @@ impl<'p> GateLog<'p> {
     pub fn is_of_earlier_run(&self, run: &Workflow) -> bool {
         const SLACK: TimeDelta = TimeDelta::seconds(5);
         let begun = run.started_at.as_deref().and_then(clock::parse);
-        let last = self.since(begun, &run.file).find(|record| {
+        let beginnings = with([json::quoted(BEGUN)]);
+        let last = self.since(begun, &run.file, beginnings).find(|record| {
             record.system == run.system
                 && record.directory == run.directory
                 && record.evidence.as_deref() == Some(BEGUN)
@@ -253,7 +262,7 @@ impl<'p> GateLog<'p> {
         if gate.status.has_passed() || !run.active {
             return None;
         }
-        let mut records = self.records_of(run);
+        let mut records = self.records_of(run, with([json::quoted(&gate.name)]));
         records.find_map(|record| {
             let is_its = record.gate.as_deref() == Some(&*gate.name);
             match (&record.skipped, moved_to(record, gate)) {
@@ -274,13 +283,16 @@ impl<'p> GateLog<'p> {
         let Some(phase) = run.phase.as_deref() else {
             return true;
         };
-        let mut records = self
-            .records_of(run)
-            .filter(|record| record.phase.is_some())
-            .peekable();
-        if records.peek().is_none() {
+        let has_phase = with(["\"phase\":".to_owned()]);
+        if self.records_of(run, &has_phase).next().is_none() {
             return true;
         }
+        // Of this phase only what is about a gate says something.
+        let is_in_phase = with([format!("\"phase\":{}", json::quoted(phase))]);
+        let has_gate = with(["\"gate\":".to_owned()]);
+        let records = self.records_of(run, |line| {
+            has_phase(line) && (!is_in_phase(line) || has_gate(line))
+        });
         let judge = devt::gate::judged_by(phase).map(|judge| judge.file);
         let mut in_phase = records.take_while(|record| record.phase.as_deref() == Some(phase));
         in_phase.any(|record| {
@@ -293,14 +305,25 @@ impl<'p> GateLog<'p> {
     /// oldest first.
     fn tests<'l>(&'l self, file: &str, need: &TestNeed<'_>) -> Vec<&'l GateRecord> {
         let began = need.run_began.and_then(clock::parse);
-        let records = self.since(began, file).filter(|record| {
-            record.command.is_some()
-                && record.gate.as_deref() == need.gate
-                && clock::parse(&record.ts) >= began
-        });
+        let records = self
+            .since(began, file, with(["\"command\"".to_owned()]))
+            .filter(|record| {
+                record.command.is_some()
+                    && record.gate.as_deref() == need.gate
+                    && clock::parse(&record.ts) >= began
+            });
         let mut tests: Vec<&GateRecord> = records.collect();
         tests.reverse();
         tests
+    }
+}
+
+/// Whether all of this is in a line.
+fn with<const N: usize>(texts: [String; N]) -> impl Fn(&str) -> bool {
+    let finders = texts.map(|text| Finder::new(&text).into_owned());
+    move |line| {
+        let mut all = finders.iter();
+        all.all(|finder| finder.find(line.as_bytes()).is_some())
     }
 }
 

@@ -102,14 +102,18 @@ impl LogFile {
             head = Some(chain::head_behind(self, Some(trusted))?);
         }
         let mut open = OpenLog::new(log, copy)?;
+        let mut before: Option<String> = None;
         for line in lines.iter().map(AsRef::as_ref) {
+            if let Some(before) = before {
+                head = Some(chain::hash(before.trim_end_matches('\n')));
+            }
             let linked = head.as_deref().map(|head| chain::link(line, Some(head)));
             let line = linked.as_deref().unwrap_or(line);
             if open.log.1 > 0 && open.log.1 + line.len() as u64 > max_bytes {
                 self.exchange(&mut open, stamp);
             }
             open.write(self, line)?;
-            head = linked.map(|line| chain::hash(line.trim_end_matches('\n')));
+            before = linked;
         }
         Ok(())
     }
