@@ -171,10 +171,10 @@ pub fn failures(event: &Event<'_>) -> Vec<Failure> {
     let failed = TaskNews::all(event).filter_map(|news| {
         let status = news.status().filter(|status| *status != "completed")?;
         let summary = news.summary();
-        let summary = summary.map_or_else(String::new, |text| format!(": {}", first_line(text)));
+        let more = summary.map_or_else(String::new, |text| format!(": {}", first_line(text)));
         Some(Failure {
             task: news.task()?.to_owned(),
-            why: format!("the agent did not come to its end, it is `{status}`{summary}"),
+            why: format!("the agent did not come to its end, it is `{status}`{more}"),
         })
     });
     failed.collect()

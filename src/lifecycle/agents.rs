@@ -59,7 +59,7 @@ pub(crate) fn agent_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
     if written.is_ok() && !plan.is_undecided() {
         records.retain(GateRecord::is_change);
     }
-    append_gates(context, None, records);
+    append_gates(context, None, &records);
     Reply::Silent
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn agents_failed(context: &Context<'_>, event: &Event<'_>) {
         let session = event.session_id.get();
         let by = GateRecord::by(session, Some(&agent_type), Some(&failure.task));
         let plan = Plan::new(&around, end, by, context.now.get());
-        append_gates(context, None, plan.skip_all(&failure.why));
+        append_gates(context, None, &plan.skip_all(&failure.why));
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
     let cwd = ending.work_tree.as_deref().unwrap_or(&context.cwd);
     let around = states_at_end(context, cwd, &evidence);
     let by = GateRecord::by(event.session_id.get(), Some(&ending.agent_type), id);
-    append_gates(context, None, elsewhere(context, &around, &agent, &by));
+    append_gates(context, None, &elsewhere(context, &around, &agent, &by));
     if !around.iter().any(GateScope::is_here) {
         return Reply::Silent;
     }
@@ -155,7 +155,7 @@ pub(crate) fn agent_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
     counted.unwrap_or_else(|error| match error.kind() {
         io::ErrorKind::WouldBlock => {
             let why = format!("could not be counted: {error}");
-            append_gates(context, None, plan.skip_all(&why));
+            append_gates(context, None, &plan.skip_all(&why));
             Reply::Silent
         }
         // The gates are not in that folder. At worst the run's second event moves them again.
@@ -228,7 +228,7 @@ fn end_run(
     }
     if let Some(objection) = objection(event, ending, plan, &run) {
         let why = objection.map(|why| plan.skip_all(&why));
-        append_gates(context, locked, why.unwrap_or_default());
+        append_gates(context, locked, &why.unwrap_or_default());
         return Reply::Silent;
     }
     let owed = owed_before_the_end(context, plan);
@@ -250,7 +250,7 @@ fn end_run(
         // The gate has moved; at worst the run's second event is applied as well.
         context.warn_about(RUNS, runs.write(&context.project, locked));
     }
-    append_gates(context, locked, records);
+    append_gates(context, locked, &records);
     if context.rules.settings.completion != Strictness::Off {
         for owed in plan.missing() {
             let note = note_of_owed(context, event, &owed);
@@ -345,14 +345,8 @@ fn write_gates(
 }
 
 /// Appends gate records; where that fails the gate changes stay.
-fn append_gates(
-    context: &Context<'_>,
-    locked: Option<&Locked<'_>>,
-    records: impl IntoIterator<Item = GateRecord>,
-) {
-    let log = context.logs().gates();
-    let records: Vec<GateRecord> = records.into_iter().collect();
-    append(context, locked, &log, &records);
+fn append_gates(context: &Context<'_>, locked: Option<&Locked<'_>>, records: &[GateRecord]) {
+    append(context, locked, &context.logs().gates(), records);
 }
 
 /// Appends to a log in the program's own folder, which may be locked already.

@@ -22,8 +22,8 @@ use crate::systems::workflow::{UnreadableState, Workflow};
 
 /// Tells a session that starts what is under way, so that nothing is done twice.
 pub(crate) fn session_started(context: &Context<'_>, event: &Event<'_>) -> Reply {
-    let settings = context.project.session_settings();
-    let settings: Vec<String> = settings
+    let files = context.project.session_settings();
+    let settings: Vec<String> = files
         .filter_map(|path| read_client_text(&path).ok()?)
         .collect();
     let (plugins, is_concerned) = (plugins(context, &settings), context.is_concerned());

@@ -40,19 +40,19 @@ pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>
     // The standard library lists with three calls of the system more.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let found = Dir::new(open(dir, flags, Mode::empty())?)?;
-    let dir = dir.to_owned();
-    Ok(found.filter_map(move |entry| to_entry(&dir, entry).transpose()))
+    let owned = dir.to_owned();
+    Ok(found.filter_map(move |entry| to_entry(&owned, entry).transpose()))
 }
 
 #[cfg(target_os = "linux")]
 fn to_entry(
     dir: &Path,
-    found: rustix::io::Result<rustix::fs::DirEntry>,
+    read: rustix::io::Result<rustix::fs::DirEntry>,
 ) -> io::Result<Option<Entry>> {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::MetadataExt;
-    let found = found?;
+    let found = read?;
     let name = OsStr::from_bytes(found.file_name().to_bytes());
     if name == "." || name == ".." {
         return Ok(None);
@@ -72,13 +72,13 @@ fn to_entry(
 /// The same.
 #[cfg(not(target_os = "linux"))]
 pub fn entries(dir: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
-    let to_entry = |found: std::fs::DirEntry| {
+    Ok(std::fs::read_dir(dir)?.map(|read| {
+        let found = read?;
         Ok(Entry {
             name: found.file_name(),
             kind: found.file_type()?,
         })
-    };
-    Ok(std::fs::read_dir(dir)?.map(move |found| to_entry(found?)))
+    }))
 }
 
 /// The same, nothing where the directory or an entry cannot be read.

@@ -30,7 +30,7 @@ pub(crate) fn turn_ended(context: &Context<'_>, event: &Event<'_>) -> Reply {
         // A session has many turns: what keeps a run open is said once.
         records.retain(|record| !evidence.log().has_said(record));
         let kept_open: Vec<String> = records.iter().filter_map(why_open).collect();
-        append_gates(context, None, records);
+        append_gates(context, None, &records);
         if !kept_open.is_empty() {
             reply.add_notice(&kept_open.join("\n"));
         }
@@ -84,7 +84,7 @@ pub(crate) fn report_written(context: &Context<'_>, event: &Event<'_>, claims: &
                     Announcement::Repeated => Vec::new(),
                     Announcement::Unseen => plan.skip_all(UNANNOUNCED),
                 };
-                append_gates(context, None, records);
+                append_gates(context, None, &records);
             }
             _ => {}
         }
@@ -111,7 +111,7 @@ fn file_written(context: &Context<'_>, event: &Event<'_>, system: &str, path: &s
                 entries: &scope.entries_of(&[path.to_owned()]),
             };
             let plan = plan(context, event, wrote, std::slice::from_ref(&scope));
-            append_gates(context, None, carry_out(context, &plan));
+            append_gates(context, None, &carry_out(context, &plan));
         }
     }
 }

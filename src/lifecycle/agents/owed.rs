@@ -84,7 +84,7 @@ pub(crate) fn handed_back(context: &Context<'_>, event: &Event<'_>) -> Reply {
             }
             runs.note(session, id, |run| run.was_sent_back = true);
             runs.write(&context.project, locked)?;
-            append_gates(context, Some(locked), records);
+            append_gates(context, Some(locked), &records);
             Ok(Reply::Deny { reason })
         })
     });

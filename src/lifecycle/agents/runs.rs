@@ -135,7 +135,7 @@ fn begin_where_written(context: &Context<'_>, event: &Event<'_>, paths: &[String
                 entries: &entries,
             };
             let plan = plan(context, event, wrote, std::slice::from_ref(&scope));
-            append_gates(context, None, carry_out(context, &plan));
+            append_gates(context, None, &carry_out(context, &plan));
         }
     }
 }
