@@ -23,16 +23,16 @@ fn contract(n: usize) -> String {
 /// Events that are not about a contract, with the most thousands of instructions and the most
 /// system calls that the contracts may add.
 const BESIDE_CONTRACTS: &[(&str, i64, i64, Event)] = &[
-    ("Write elsewhere", 1_350, 90, |sandbox| {
+    ("Write elsewhere", 1_350, 72, |sandbox| {
         sandbox.write_event("src/b.rs", "x\n")
     }),
-    ("Bash that runs programs", 2_300, 200, |sandbox| {
+    ("Bash that runs programs", 2_050, 178, |sandbox| {
         sandbox.bash_event("cargo test --workspace 2>&1 | tail -n 40")
     }),
-    ("allowed Write of another system", 1_900, 120, |sandbox| {
+    ("allowed Write of another system", 1_350, 68, |sandbox| {
         sandbox.write_event(".devt/state/scratchpad.md", "x\n")
     }),
-    ("end of an agent without a gate", 2_900, 360, |sandbox| {
+    ("end of an agent without a gate", 2_650, 285, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
 ];
