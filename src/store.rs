@@ -1,6 +1,9 @@
 //! The only module that changes the disk.
 
-#[expect(clippy::disallowed_methods, reason = "this is the store")]
+#[cfg_attr(
+    not(unix),
+    expect(clippy::disallowed_methods, reason = "this is the store")
+)]
 pub mod append;
 #[cfg_attr(
     target_os = "linux",

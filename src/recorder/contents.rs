@@ -193,13 +193,16 @@ impl Contents {
         }
         fresh.retain(|id, _| !self.check(*id));
         let new: u64 = fresh.values().map(|(bytes, _)| bytes.len() as u64).sum();
-        let len = len_of(&self.pack_path(self.table().pack));
-        if !fresh.is_empty() && len + new > MAX_PACK && len > 0 {
-            self.rewrite(locked, &wanted(), MAX_PACK / 2)?;
+        if fresh.is_empty() {
+            return Ok(());
         }
-        let table = self.table();
-        let pack = self.pack_path(table.pack);
-        let mut room = MAX_PACK.saturating_sub(len_of(&pack));
+        let mut len = len_of(&self.pack_path(self.table().pack));
+        if len + new > MAX_PACK && len > 0 {
+            self.rewrite(locked, &wanted(), MAX_PACK / 2)?;
+            len = len_of(&self.pack_path(self.table().pack));
+        }
+        let pack = self.pack_path(self.table().pack);
+        let mut room = MAX_PACK.saturating_sub(len);
         let mut smallest_first: Vec<_> = fresh.iter().collect();
         smallest_first.sort_by_key(|(_, (bytes, _))| bytes.len());
         let (mut bytes, mut lines) = (Vec::new(), Vec::new());

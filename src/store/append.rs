@@ -1,6 +1,6 @@
 //! Private files that only grow.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -13,21 +13,26 @@ use crate::base::disk::bounded_read;
 /// # Errors
 /// The file cannot be opened; what is no regular file, such as a link, counts as that.
 pub fn open(path: &Path) -> io::Result<(File, u64)> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true).read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options
-            .mode(0o600)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-    }
-    let file = options.open(path)?;
+    let file = open_or_make(path)?;
     let len = bounded_read::len(&file)?;
     if len == 0 {
         give_to_owner_above(&file, path);
     }
     Ok((file, len))
+}
+
+/// musl sets a flag with a second call that the first one has set.
+#[cfg(unix)]
+fn open_or_make(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(open(path, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+#[cfg(not(unix))]
+fn open_or_make(path: &Path) -> io::Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true).read(true).open(path)
 }
 
 /// Appends bytes with one `write`, without waiting for the device, and gives where
