@@ -100,11 +100,11 @@ const CALLS: &[(&str, i64, Event)] = &[
     ("end of an agent without a gate", 26, |sandbox| {
         end_of(sandbox, "Explore", "Done.")
     }),
-    ("start of a session", 200, |sandbox| {
+    ("start of a session", 197, |sandbox| {
         known(sandbox);
         sandbox.event_of("SessionStart")
     }),
-    ("gate change", 128, |sandbox| {
+    ("gate change", 126, |sandbox| {
         let state =
             include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
         sandbox.write(".claude/orchestration.local.md", state);
