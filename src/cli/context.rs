@@ -10,6 +10,7 @@ use super::Answer;
 use super::origin::Origin;
 use super::output::{Page, Paint, Show};
 use crate::base::clock::Now;
+use crate::base::disk::resolve::{FollowFinal, resolve};
 use crate::base::env::Env;
 use crate::base::path;
 use crate::formats::json;
@@ -72,13 +73,16 @@ impl CliContext<'_> {
     }
 
     /// A path of the project as a person wrote it: from the current directory or, where that
-    /// leads out of a project that `--project` names, from that project.
+    /// leads out of a project that `--project` names, from that project. Links to the project are
+    /// followed, as in all that is kept of it.
     pub(crate) fn in_project(&self, written: &str) -> String {
-        let path = self.absolute(written);
-        if self.given_project.is_none() || self.project.locate(&path).is_some() {
-            return path;
-        }
-        path::absolute(&self.here(), written, self.env.home.as_deref())
+        let from_here = self.absolute(written);
+        let from_project = path::absolute(&self.here(), written, self.env.home.as_deref());
+        let real = resolve(&from_here, FollowFinal::Keep).unwrap_or_default();
+        let ways = [&from_here, &from_project, &real];
+        let located = ways.iter().find_map(|path| self.project.locate(path));
+        let found = located.map(|(root, below)| root.path(below));
+        found.unwrap_or(from_project)
     }
 
     /// The directory that `--project` names, else the current directory.

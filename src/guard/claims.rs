@@ -147,7 +147,7 @@ impl Found<'_> {
 
     /// The site's path; links in it are not followed yet.
     fn real_site(&self) -> String {
-        format!("{}/{}", self.root.real(), self.site)
+        format!("{}/{}", &self.root.dir, self.site)
     }
 }
 
@@ -416,7 +416,7 @@ impl<'p, 's> Search<'p, 's> {
             .work_tree
             .as_deref()
             .filter(|tree| !(is_cleared && *tree == start))
-            .and_then(|tree| WorkTree::at(&Path::new(root.real()).join(tree)));
+            .and_then(|tree| WorkTree::at(&Path::new(&root.dir).join(tree)));
         let is_linked = match &tree {
             Some(tree) if !self.project.is_of_repository(tree) => return None,
             Some(tree) => tree.is_linked(),
@@ -455,7 +455,7 @@ impl<'p, 's> Search<'p, 's> {
 fn is_ignored(site: &sites::Site<'_>, act: Act) -> bool {
     matches!(act, Act::Clean(cleaning) if !cleaning.takes_ignored())
         && site.governed.id() == own::ID
-        && Path::new(site.root.real())
+        && Path::new(&site.root.dir)
             .join(&site.site)
             .join(".gitignore")
             .exists()

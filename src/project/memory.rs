@@ -151,7 +151,7 @@ impl Project {
 
     fn place_of_user(&self) -> Option<MemoryFolder> {
         let homes = Path::new(self.state_home.as_deref()?).join(OWN_FOLDER);
-        Some(MemoryFolder::at(homes.join(label(self.main.real()))))
+        Some(MemoryFolder::at(homes.join(label(&self.main.dir))))
     }
 }
 

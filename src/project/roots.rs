@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::{fs, io};
 
 use crate::base::disk::bounded_read::{self, MAX_TEXT, read_bytes, read_text};
@@ -28,28 +27,31 @@ use crate::systems::system::View;
 /// What marks a project root.
 const MARKERS: &[&str] = &[".devt", ".claude", ".agentmux", "openspec", ".git"];
 
-/// A project root, as it was named and as it is on the disk.
+/// A project root.
 #[derive(Clone, Debug)]
 pub struct Root {
+    /// Without links: what is kept of a root, whoever named it how, is kept under one path.
     pub dir: String,
-    real: OnceLock<String>,
+    /// As it was named, where links lead there.
+    named: Option<String>,
 }
 
 impl Root {
-    fn new(dir: String) -> Self {
-        let real = OnceLock::new();
-        Self { dir, real }
+    fn new(named: String) -> Self {
+        let dir = real_dir(&named).unwrap_or_else(|| named.clone());
+        Self {
+            named: (dir != named).then_some(named),
+            dir,
+        }
     }
 
-    /// The directory without links; asked of the disk when first needed.
-    pub fn real(&self) -> &str {
-        self.real
-            .get_or_init(|| real_dir(&self.dir).unwrap_or_else(|| self.dir.clone()))
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.as_deref().into_iter().chain([self.dir.as_str()])
     }
 
     /// Whether the root is a directory or is below it.
     pub fn lies_in(&self, dir: &str) -> bool {
-        path::relative(&self.dir, dir).is_some() || path::relative(self.real(), dir).is_some()
+        self.names().any(|name| path::relative(name, dir).is_some())
     }
 
     /// The absolute path of what is below the root; `""` is the root itself.
@@ -62,12 +64,12 @@ impl Root {
 
     /// Whether a directory, as a call names it, is the root.
     pub fn is_at(&self, dir: &str) -> bool {
-        dir == self.dir || dir == self.real()
+        self.names().any(|name| name == dir)
     }
 
     /// The part of a collapsed path below this root.
     pub fn relative<'p>(&self, path: &'p str) -> Option<&'p str> {
-        path::relative(path, &self.dir).or_else(|| path::relative(path, self.real()))
+        self.names().find_map(|name| path::relative(path, name))
     }
 }
 
@@ -138,7 +140,7 @@ impl Project {
         let main = Root::new(checkout.unwrap_or_else(|| dir.clone()));
         let dirs = [dir.as_str(), &cwd].into_iter();
         let mut beside: Vec<Root> = dirs.filter_map(|dir| beside(&main, dir, env)).collect();
-        beside.dedup_by(|one, other| one.dir == other.dir || one.real() == other.real());
+        beside.dedup_by(|one, other| one.dir == other.dir);
         // AgentMux says it whole; what is relative belongs to another program.
         let feature_dir = env
             .feature_dir
@@ -195,10 +197,10 @@ impl Project {
         const CLIENT: &str = ".claude/worktrees/";
         // By its real name the project would take it for a directory like any other.
         let linked = self.feature_dir.as_ref().filter(|feature| {
-            let real = self.main.relative(feature.real());
-            real.is_some_and(|real| {
-                !real.is_empty() && self.main.relative(&feature.dir) != Some(real)
-            })
+            let real = self.main.relative(&feature.dir);
+            let named = feature.named.as_deref();
+            real.is_some_and(|real| !real.is_empty())
+                && named.is_some_and(|named| self.main.relative(named) != real)
         });
         let (root, below) = linked
             .into_iter()
@@ -324,7 +326,7 @@ impl Project {
         let ends = below.rmatch_indices('/').map(|(at, _)| at);
         let existing = ends.skip_while(|end| *end > resolve::LONGEST);
         let mut inner = existing.filter(|&end| {
-            let git = [root.real(), "/", &below[..end], "/.git"].concat();
+            let git = [&root.dir, "/", &below[..end], "/.git"].concat();
             main_checkout_of_git_file(&git).is_some_and(|main| same_dir(&main, &self.main))
         });
         inner
@@ -361,7 +363,7 @@ impl Project {
     pub fn is_of_repository(&self, tree: &WorkTree) -> bool {
         let own = self
             .repository
-            .get_or_init(|| WorkTree::around(Path::new(self.main.real())));
+            .get_or_init(|| WorkTree::around(Path::new(&self.main.dir)));
         own.as_ref()
             .is_some_and(|own| own.is_of_same_repository(tree))
     }
@@ -373,10 +375,9 @@ impl Project {
 
     /// AgentMux's session directory below a root, if it is.
     pub fn feature_dir_below(&self, root: &Root) -> Option<String> {
-        let feature = self.feature_dir.as_ref()?;
-        root.relative(&feature.dir)
-            .or_else(|| root.relative(feature.real()))
-            .map(str::to_owned)
+        let mut names = self.feature_dir.as_ref()?.names();
+        let below = names.find_map(|name| root.relative(name));
+        below.map(str::to_owned)
     }
 }
 
@@ -385,7 +386,7 @@ fn child(root: &Root, below: &str) -> Root {
 }
 
 fn same_dir(dir: &str, root: &Root) -> bool {
-    dir == root.dir || real_dir(dir).is_some_and(|real| real == root.real())
+    dir == root.dir || real_dir(dir).is_some_and(|real| real == root.dir)
 }
 
 /// The work tree beside the project that a directory is in, if any.
@@ -476,11 +477,11 @@ impl<'a> OnDisk<'a> {
 
 impl View for OnDisk<'_> {
     fn exists(&self, path: &str) -> bool {
-        fs::symlink_metadata(format!("{}/{path}", self.root.real())).is_ok()
+        fs::symlink_metadata(format!("{}/{path}", self.root.dir)).is_ok()
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        read_text(&format!("{}/{path}", self.root.real()))
+        read_text(&format!("{}/{path}", self.root.dir))
             .ok()
             .flatten()
     }

@@ -109,7 +109,7 @@ fn label(site: &Site<'_>, path: &str) -> PathBuf {
 pub fn all<'c>(project: &Project, registry: &'c Registry<'c>) -> Vec<Site<'c>> {
     let mut sites = find(project, registry);
     if let (Some(root), Some(governed)) = (project.feature_dir(), registry.get(agentmux::ID))
-        && Path::new(root.real()).is_dir()
+        && Path::new(&root.dir).is_dir()
         && !sites.iter().any(|site| root.is_at(&site.dir()))
     {
         sites.push(Site {
@@ -162,7 +162,7 @@ impl Level {
 
     /// A directory, and those in it.
     fn read(root: &Root, dir: String, above: Option<Rc<str>>) -> (Self, Vec<String>) {
-        let here = Path::new(root.real()).join(&dir);
+        let here = Path::new(&root.dir).join(&dir);
         let entries: Option<Vec<_>> = list::entries(&here).and_then(Iterator::collect).ok();
         let subdirs = match &entries {
             Some(entries) => subdirs(&dir, entries),
@@ -245,7 +245,7 @@ fn in_shared_dir(root: &Root, level: &Level, system: &dyn System) -> Vec<String>
         return Vec::new();
     };
     let shared = path::below(&level.dir, shared);
-    let here = Path::new(root.real()).join(&shared);
+    let here = Path::new(&root.dir).join(&shared);
     list::readable(&here)
         .map(|entry| path::below(&shared, &entry.into_name()))
         .collect()
@@ -413,7 +413,7 @@ pub fn from_globs(root: &Root, globs: &[String], governed: &EnabledSystem<'_>) -
             .take_while(|part| !part.contains(GLOB_SIGNS))
             .collect();
         let start = parts.join("/");
-        if !Path::new(root.real()).join(&start).is_dir() {
+        if !Path::new(&root.dir).join(&start).is_dir() {
             continue;
         }
         let found = dirs_below(root, &start)
@@ -435,7 +435,7 @@ fn named_paths(root: &Root, governed: &EnabledSystem<'_>, registry: &Registry<'_
     let named = registry.sites_of(governed.id()).iter();
     let there = named
         .filter(|site| !site.contains(GLOB_SIGNS))
-        .filter(|site| Path::new(root.real()).join(site).is_dir());
+        .filter(|site| Path::new(&root.dir).join(site).is_dir());
     // A declared system is found by any name in its site.
     there
         .map(|site| path::below(site, file.unwrap_or("a")))
@@ -467,10 +467,10 @@ fn located<'c>(
 /// The existing paths of a landmark.
 fn expand(root: &Root, path: &str) -> Vec<String> {
     let Some(parent) = path.strip_suffix("/*") else {
-        let is_there = Path::new(root.real()).join(path).exists();
+        let is_there = Path::new(&root.dir).join(path).exists();
         return is_there.then(|| path.to_owned()).into_iter().collect();
     };
-    let dir = Path::new(root.real()).join(parent);
+    let dir = Path::new(&root.dir).join(parent);
     let dirs = list::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
     let mut paths: Vec<String> = dirs
         .filter_map(|entry| Some(format!("{parent}/{}", entry.name.to_str()?)))

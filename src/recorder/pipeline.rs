@@ -112,13 +112,13 @@ pub(super) fn known<'w>(
         }
         Err(error) => return Err(error),
     };
-    if index.is_of_other_root(&main.dir) && index.is_of_other_root(main.real()) {
+    if index.is_of_other_root(&main.dir) {
         // The project was copied, and its calls with it.
         calls::forget_all(locked.dir())?;
         index = Index::default();
     }
     if index.is_new() {
-        index.set_root(main.real());
+        index.set_root(&main.dir);
     }
     let last = if index.is_new() {
         LastLook::default()

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
         bail!("there is no directory `{dir}`");
     }
     let real = Path::new(&dir).canonicalize()?;
-    if !real.starts_with(context.project.main.real()) {
+    if !real.starts_with(&context.project.main.dir) {
         bail!(
             "`{dir}` leads out of the project, to `{}`; draft a contract where the directory is",
             real.display()
