@@ -1,6 +1,7 @@
 //! The sites that exist below a project's roots.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -464,10 +465,12 @@ fn located<'c>(
         .collect()
 }
 
-/// The existing paths of a landmark.
+/// The existing paths of a landmark. One with an extension is a file, each other a directory.
 fn expand(root: &Root, path: &str) -> Vec<String> {
     let Some(parent) = path.strip_suffix("/*") else {
-        let is_there = Path::new(&root.dir).join(path).exists();
+        let whole = Path::new(&root.dir).join(path);
+        let is_there =
+            fs::metadata(&whole).is_ok_and(|meta| meta.is_dir() || whole.extension().is_some());
         return is_there.then(|| path.to_owned()).into_iter().collect();
     };
     let dir = Path::new(&root.dir).join(parent);

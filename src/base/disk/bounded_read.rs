@@ -46,13 +46,15 @@ fn open_at_once(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What the disk answered; `None` where nothing has the name.
+/// What the disk answered; `None` where nothing has the name, or a file is on the way to it.
 ///
 /// # Errors
 /// Every other error.
 pub fn if_there<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
     match answer {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
         answer => answer.map(Some),
     }
 }
@@ -192,13 +194,7 @@ fn utf8(bytes: Vec<u8>) -> io::Result<String> {
 }
 
 pub(crate) fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match read(path, MAX_TEXT) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
+    if_there(read(path, MAX_TEXT))
 }
 
 #[cfg(test)]
