@@ -86,7 +86,7 @@ fn keeps_no_word(text: &str) {
     let (before, after) = text.split_once('\0').unwrap_or((text, ""));
     for around in ["", " ", "'", "=", "/"] {
         let command = format!("{before}{around}{SECRET}{around}{after}");
-        let excerpt = excerpt::excerpt(&command, &|_| false);
+        let excerpt = excerpt::excerpt(&command, &|_, _| false);
         assert!(!excerpt.contains(SECRET), "{command:?} became {excerpt:?}");
         assert!(excerpt.chars().count() <= 200);
     }

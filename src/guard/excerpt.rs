@@ -1,5 +1,8 @@
 //! The command of a call as the logs may hold it: see [`crate::shell::excerpt`].
 
+use std::path::Path;
+
+use crate::base::disk::resolve;
 use crate::base::path;
 use crate::guard::claims;
 use crate::host::event::{Event, Shell, Tool};
@@ -38,12 +41,12 @@ impl<'p> Excerpts<'p> {
     }
 
     pub fn of_command(&self, command: &str) -> String {
-        excerpt::excerpt(command, &|path| self.is_governed(path))
+        excerpt::excerpt(command, &|dir, path| self.is_governed(dir, path))
     }
 
     /// Of a test command, with the operands of its runner.
     pub fn of_test(&self, line: &str, is_runner: &dyn Fn(&str) -> bool) -> String {
-        excerpt::proof(line, &|path| self.is_governed(path), is_runner)
+        excerpt::proof(line, &|dir, path| self.is_governed(dir, path), is_runner)
     }
 
     /// Up to its first here-string, whose quotes are not those of Bash.
@@ -55,8 +58,24 @@ impl<'p> Excerpts<'p> {
         self.of_command(&command[..end].replace('\\', "/"))
     }
 
-    fn is_governed(&self, written: &str) -> bool {
-        let whole = path::absolute(self.cwd, written, self.home);
-        claims::site_of(&whole, self.project, self.registry).is_some()
+    /// Whether a word is the path of state. In a state directory, and beside one, any word would
+    /// be, a password too: there it has to be one of something that exists.
+    fn is_governed(&self, dir: &str, written: &str) -> bool {
+        let here = path::absolute(self.cwd, dir, self.home);
+        let whole = path::absolute(&here, written, self.home);
+        let Some(site) = claims::site_of(&whole, self.project, self.registry) else {
+            return false;
+        };
+        let site_dir = site.dir();
+        let names_site = match path::relative(&site_dir, &here) {
+            Some("") => false,
+            Some(below) => {
+                written.contains('/') && (below.contains('/') || Path::new(&site_dir).is_dir())
+            }
+            None => ["/", "~", "../"]
+                .iter()
+                .any(|begin| written.starts_with(begin)),
+        };
+        names_site || resolve::exists(&whole)
     }
 }

@@ -25,26 +25,22 @@ const HIDDEN: &str = "…";
 /// Programs that run the one behind them.
 const WRAPPERS: &str = "builtin command env exec nice nohup sudo time timeout xargs";
 
-/// What the logs may hold of a command. `is_governed` is asked of a path as it is written.
-pub fn excerpt(command: &str, is_governed: &dyn Fn(&str) -> bool) -> String {
+/// Whether a path is governed: asked of the directory to which `cd` led, empty before the first
+/// one, and of a path as it is written there.
+type IsGoverned<'f> = &'f dyn Fn(&str, &str) -> bool;
+
+/// What the logs may hold of a command.
+pub fn excerpt(command: &str, is_governed: IsGoverned<'_>) -> String {
     print(command, is_governed, &|_| false)
 }
 
 /// The same of a test command: the operands of a program that `is_runner` names, by its base
 /// name, are whole, but for addresses and the values of assignments.
-pub fn proof(
-    line: &str,
-    is_governed: &dyn Fn(&str) -> bool,
-    is_runner: &dyn Fn(&str) -> bool,
-) -> String {
+pub fn proof(line: &str, is_governed: IsGoverned<'_>, is_runner: &dyn Fn(&str) -> bool) -> String {
     print(line, is_governed, is_runner)
 }
 
-fn print(
-    command: &str,
-    is_governed: &dyn Fn(&str) -> bool,
-    is_runner: &dyn Fn(&str) -> bool,
-) -> String {
+fn print(command: &str, is_governed: IsGoverned<'_>, is_runner: &dyn Fn(&str) -> bool) -> String {
     let read = text::head(command, MAX_READ);
     let (list, limit) = parse::statements(read, 0);
     let mut printer = Printer {
@@ -73,7 +69,7 @@ struct Printer<'f> {
     text: String,
     /// Where `cd` led, as it is written; empty before the first one.
     dir: String,
-    is_governed: &'f dyn Fn(&str) -> bool,
+    is_governed: IsGoverned<'f>,
     is_runner: &'f dyn Fn(&str) -> bool,
 }
 
@@ -269,7 +265,7 @@ impl Printer<'_> {
                 }
             }
         };
-        let is_shown = path.chars().all(is_of_path) && (self.is_governed)(&join(&self.dir, &path));
+        let is_shown = path.chars().all(is_of_path) && (self.is_governed)(&self.dir, &path);
         is_shown.then(|| start + &path)
     }
 }

@@ -53,6 +53,32 @@ fn a_private_key_is_hidden() {
     check_hidden([format!("echo '{key}'")].into_iter(), "b3BlbnNz");
 }
 
+/// In a state directory, and beside one, each word could be the name of a file there.
+#[test]
+fn no_secret_of_a_command_in_a_state_directory_is_in_its_record() {
+    const SECRET: &str = "hunter2tr0ub4dorhunter2tr0ub4dorhunter2";
+    let sandbox = Sandbox::new();
+    for (dir, begin) in [
+        ("", "cd .devt/state &&"),
+        ("", "cd .devt; cd state;"),
+        ("", "cd openspec/changes;"),
+        (".devt/state", ""),
+        ("openspec/changes", ""),
+    ] {
+        let command = format!(
+            "{begin} mysql {SECRET} {SECRET}/{SECRET} > {}/notes.md",
+            sandbox.path(".devt/state")
+        );
+        let mut event = sandbox.bash_event(&command);
+        event["cwd"] = sandbox.path(dir).into();
+        sandbox.denied(&event, "ad-hoc-name");
+        let log = sandbox.read(DEVT);
+        let last = log.lines().next_back().unwrap();
+        assert!(last.contains(".devt/state/notes.md"), "{last}");
+        assert!(!last.contains(SECRET), "{last}");
+    }
+}
+
 /// Texts that other tools than Bash run are read as far as they can be, and no further.
 #[test]
 fn no_secret_of_another_language_is_in_a_record() {

@@ -1,7 +1,7 @@
 use super::*;
 
-fn is_governed(path: &str) -> bool {
-    path.starts_with(".devt/state/")
+fn is_governed(dir: &str, path: &str) -> bool {
+    join(dir, path).starts_with(".devt/state/")
 }
 
 #[track_caller]
