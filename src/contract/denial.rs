@@ -136,6 +136,14 @@ pub struct Denial {
     pub agent: Option<String>,
 }
 
+impl Denial {
+    /// The absolute path of the site.
+    pub fn site_dir(&self) -> &str {
+        let above = self.path.strip_suffix(&self.entry).unwrap_or(&self.path);
+        above.trim_end_matches('/')
+    }
+}
+
 /// The path to write instead of a refused one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instead {

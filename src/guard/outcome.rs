@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::contract::denial::Mode;
+use crate::contract::denial::{Denial, Mode};
 use crate::guard::claims::Claim;
 use crate::guard::decision::Decision;
 use crate::guard::excerpt::Excerpts;
@@ -47,18 +47,18 @@ pub(crate) fn record_decision(
         .iter()
         .find(|denial| denial.system == devt::ID && denial.mode == Mode::Enforce);
     let kept = of_devt.or(denials.first());
-    let claim = kept.and_then(|kept| claims.iter().find(|claim| claim.path() == kept.path));
-    let site = claim.map(Claim::site_dir);
+    let site = kept.map(Denial::site_dir);
     let system = kept.map_or("", |kept| &kept.system);
     let log = match what {
-        What::Deny => denial_log(&context.logs(), system, site.as_deref()),
+        What::Deny => denial_log(&context.logs(), system, site),
         _ => context.logs().events(),
     };
-    record.workflow_id = claim.zip(site.as_deref()).and_then(|(claim, site)| {
+    let governed = context.registry.get(system);
+    record.workflow_id = governed.zip(site).and_then(|(governed, site)| {
         let files = InDir {
             dir: Path::new(site),
         };
-        claim.governed.system.workflow_id(&files)
+        governed.system.workflow_id(&files)
     });
     context.append(&log, &record);
 }
