@@ -286,7 +286,21 @@ fn begin(copies: &Path, folder: &Path, past: Past) -> io::Result<()> {
         return Ok(());
     }
     let draft = copies.with_extension(std::process::id().to_string());
-    replace::make_private_dir(&draft)?;
+    let begun = fill(&draft, folder, past).and_then(|()| rename::move_to_free(&draft, copies));
+    let Err(error) = begun else {
+        return Ok(());
+    };
+    // On a full disk each event would leave one.
+    bounded_read::if_there(replace::remove_own_tree(&draft))?;
+    match error.kind() {
+        // Another process was first.
+        io::ErrorKind::AlreadyExists => Ok(()),
+        _ => Err(error),
+    }
+}
+
+fn fill(draft: &Path, folder: &Path, past: Past) -> io::Result<()> {
+    replace::make_private_dir(draft)?;
     for name in OWN {
         // Only what proves something has to be known to be ours.
         let lines = match past {
@@ -295,13 +309,7 @@ fn begin(copies: &Path, folder: &Path, past: Past) -> io::Result<()> {
         };
         replace::replace_private(&draft.join(name), &lines)?;
     }
-    match rename::move_to_free(&draft, copies) {
-        // Another process was first.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            replace::remove_own_tree(&draft)
-        }
-        moved => moved,
-    }
+    Ok(())
 }
 
 /// What a log holds, its last line closed.
