@@ -5,11 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::base::actor::AgentName;
+use crate::base::{path, text};
 use crate::contract::glob::Pattern;
 use crate::formats::verdict::is_word;
 use crate::settings::content::ContentRule;
 use crate::settings::file::{Bounded, MAX_COUNT, Words};
-use crate::settings::model::{Declared, Owner};
+use crate::settings::model::{Declared, Openness, Owner, SystemSettings};
 use crate::settings::names::glob;
 #[cfg(test)]
 use crate::settings::tests::shapes;
@@ -228,11 +229,11 @@ const GOOD_WORDS: &str = "APPROVED PASS PASSED VERIFIED approved pass passed ver
 const FORMS: &str = "each of `needs` is one of `{file: NAME, min_words: N}`, \
                      `{verdict: WORD, in: NAME, key: KEY}`, `{command: LINE}`, `{boxes: NAME}`";
 
-/// Whether every gate of a system can pass. Its schemas are loaded.
+/// Whether every gate of a declared system can pass. Its schemas are loaded.
 ///
 /// # Errors
 /// The first that cannot, with the reason and what to write.
-pub(super) fn check_can_pass(declared: &Declared, programs: &[String]) -> Result<(), String> {
+pub(super) fn check_can_pass(system: &SystemSettings, declared: &Declared) -> Result<(), String> {
     for rule in &declared.gates {
         for need in &rule.needs {
             let file = match need {
@@ -241,12 +242,40 @@ pub(super) fn check_can_pass(declared: &Declared, programs: &[String]) -> Result
                 Need::Command(_) => None,
             };
             let Some(file) = file else { continue };
-            check_writer(rule, file, declared, programs)
+            check_name(file, system, declared)
+                .and_then(|()| check_writer(rule, file, declared, &system.programs))
                 .and_then(|()| check_verdict(need, file, declared))
                 .map_err(|why| format!("`gates`: `{}` cannot pass: {why}", rule.name))?;
         }
     }
     Ok(())
+}
+
+/// Whether a file that a gate needs has a name that may be written.
+fn check_name(file: &str, system: &SystemSettings, declared: &Declared) -> Result<(), String> {
+    let (canonical, patterns) = (&declared.canonical, &declared.patterns);
+    let globs = [
+        canonical,
+        patterns,
+        &declared.ephemeral,
+        &system.extra_globs,
+    ];
+    let mut dirs = system.subdirectories.iter();
+    let is_known = globs.into_iter().flatten().any(|glob| glob.matches(file))
+        || system.extra_names.iter().any(|name| name == file)
+        || dirs.any(|dir| path::relative(file, dir).is_some());
+    // A program of the system may write what no list has.
+    if is_known || declared.open != Openness::Closed || !system.programs.is_empty() {
+        return Ok(());
+    }
+    let names = canonical.iter().filter_map(Pattern::as_name);
+    let near = match text::nearest(file, names) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => String::new(),
+    };
+    Err(format!(
+        "`{file}` is neither in `canonical` nor in `patterns`{near}"
+    ))
 }
 
 /// Whether one of those whose end passes a gate may write a file that it needs.

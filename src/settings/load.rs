@@ -95,7 +95,10 @@ impl Layers {
                 return true;
             };
             load_schemas(id, declared, left_out);
-            let Err(why) = check_can_pass(declared, &system.programs) else {
+            let Some(declared) = &system.declared else {
+                return true;
+            };
+            let Err(why) = check_can_pass(system, declared) else {
                 return true;
             };
             let file = &declared.by.file;
