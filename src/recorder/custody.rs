@@ -8,29 +8,46 @@ use crate::base::git::WorkTree;
 use crate::base::git_index::Tracked;
 use crate::base::path;
 use crate::recorder::calls::Call;
-use crate::recorder::entry::{Change, Nanos, State};
+use crate::recorder::entry::{Change, ChangeKind, Nanos, State};
 use crate::recorder::facts::Facts;
 use crate::recorder::verdict::Custody;
 
 /// How the nearest repository around an entry has it.
 pub(super) fn custody(facts: &Facts<'_, '_>, change: &Change, candidates: &[&Call]) -> Custody {
-    if facts.git.borrow_mut().find(change.path()) == Tracked::No {
+    let tree = WorkTree::around(change.path());
+    let is_tracked = facts.git.borrow_mut().find(change.path()) != Tracked::No;
+    if !is_tracked {
         let dir = change
             .path()
             .parent()
             .map(path::from_os)
             .unwrap_or_default();
-        return match facts.recorder.project.other_repository(&dir) {
-            Some(_) => Custody::OtherRepository,
-            None => Custody::Untracked,
-        };
+        if facts.recorder.project.other_repository(&dir).is_some() {
+            return Custody::OtherRepository;
+        }
+        if change.act() != ChangeKind::Remove || !tree.as_ref().is_some_and(|it| has(it, change)) {
+            return Custody::Untracked;
+        }
     }
     let opened = candidates.iter().map(|call| call.opened).min();
     let since = opened.unwrap_or(change.lo);
-    match WorkTree::around(change.path()) {
+    match tree {
         Some(tree) if revisions_moved(&tree.git_dir, since) => Custody::CheckedOut,
-        _ => Custody::Tracked,
+        _ if is_tracked => Custody::Tracked,
+        _ => Custody::Untracked,
     }
+}
+
+/// Whether a repository has what was removed, as when its branch was left: by the id of the
+/// content, which is git's, and as far as that was not packed since.
+fn has(tree: &WorkTree, change: &Change) -> bool {
+    let blob = change.before.and_then(|before| before.blob);
+    blob.is_some_and(|blob| {
+        let id = blob.to_string();
+        let (dir, file) = id.split_at(2);
+        let object = Path::new("objects").join(dir).join(file);
+        tree.common_dir().join(object).is_file()
+    })
 }
 
 /// What git writes when it brings another revision's files, besides HEAD and its log.

@@ -67,9 +67,8 @@ pub fn left_over(
             return Some("is a copy of what was there before".to_owned());
         }
     }
-    let writer = last_writer(project, &path, &since)?;
-    let is_own = agent.is_none_or(|agent| agent.as_str() == writer);
-    (!is_own && writer != "statewarden").then(|| format!("was last written by `{writer}`"))
+    let writer = other_writer(project, file, &since, agent?)?;
+    (writer != "statewarden").then(|| format!("was last written by `{writer}`"))
 }
 
 /// Whether the archive beside a file holds the same under its name.
@@ -87,10 +86,7 @@ fn is_archived(file: &Path, print_of_file: Option<&str>) -> bool {
 
 /// Whether the change log knows what a file holds from before an agent's start.
 fn is_of_before(project: &Project, file: &Path, since: &str) -> bool {
-    let now = read_bytes(file)
-        .ok()
-        .flatten()
-        .map(|bytes| BlobId::of(&bytes));
+    let now = blob(file);
     let mut is_known = false;
     each_change_of(project, &path::from_os(file), &mut |change| {
         is_known =
@@ -100,17 +96,32 @@ fn is_of_before(project: &Project, file: &Path, since: &str) -> bool {
     is_known
 }
 
-/// Who is certain to have changed a file last, since then.
-fn last_writer(project: &Project, path: &str, since: &str) -> Option<String> {
+/// Who else than an agent is certain to have changed a file last, since then. Where the file holds
+/// again what the agent wrote last, as when a branch was left and taken again, it is the agent's.
+fn other_writer(project: &Project, file: &Path, since: &str, agent: &AgentName) -> Option<String> {
+    let now = blob(file);
     let mut last = None;
-    each_change_of(project, path, &mut |change| {
-        let is_since = *change.ts >= *since;
-        if is_since && change.certain {
+    let mut is_newest = true;
+    each_change_of(project, &path::from_os(file), &mut |change| {
+        if *change.ts < *since {
+            return ControlFlow::Continue(());
+        }
+        let is_its = change.certain && change.actor.as_deref() == Some(agent.as_str());
+        if is_its && (is_newest || now.is_some() && change.after == now) {
+            last = None;
+        } else if is_newest && change.certain {
             last = change.actor;
         }
-        until(is_since)
+        is_newest = false;
+        until(is_its)
     });
     last
+}
+
+/// The id of what a file holds.
+fn blob(file: &Path) -> Option<BlobId> {
+    let bytes = read_bytes(file).ok()??;
+    Some(BlobId::of(&bytes))
 }
 
 /// The last changes with this in their records, as JSON has it, the newest first.
@@ -296,15 +307,17 @@ pub fn outdated(project: &Project, tasks: &Path) -> Vec<Doubt> {
         Some(found.map(|group| group.boxes).unwrap_or_default())
     };
     let runs = Runs::read(project);
-    let of_tasks = changed
-        .get(&path::from_os(tasks))
-        .map_or(&[][..], Vec::as_slice);
+    let changes_of = |file: &Path| {
+        let changes = changed.get(&path::from_os(file));
+        changes.map_or(&[][..], Vec::as_slice)
+    };
+    let of_tasks = changes_of(tasks);
     let mut doubts = Vec::new();
     for group in &groups {
         for kind in [ReportKind::TestReport, ReportKind::Review] {
             let file = kind.path(group.number);
             let at = dir.join(&file);
-            let given = Given::of(&at, changed.get(&path::from_os(&at)), &runs);
+            let given = Given::of(&at, changes_of(&at), &runs);
             let why = given.doubt.or_else(|| {
                 let since = boxes_since(of_tasks, given.at?, &|blob| boxes_in(blob, group.number));
                 let is_other = since.iter().any(|boxes| *boxes != group.boxes);
@@ -324,9 +337,15 @@ struct Given {
 }
 
 impl Given {
-    /// By the change log; a file tool's call gives a verdict also where it leaves the same bytes.
-    fn of(file: &Path, changes: Option<&Vec<ChangeRecord>>, runs: &Runs) -> Self {
-        let last = changes.and_then(|changes| changes.last());
+    /// By the change log; a file tool's call gives a verdict also where it leaves the same bytes,
+    /// and who gave it last has given it still where the file holds it again.
+    fn of(file: &Path, changes: &[ChangeRecord], runs: &Runs) -> Self {
+        let mut backwards = changes.iter().rev();
+        let given = backwards.find(|change| matches!(mover(change), Mover::Known(_)));
+        let newest = changes.last();
+        let last = given
+            .filter(|given| newest.is_some_and(|newest| given.after == newest.after))
+            .or(newest);
         let typed = runs.typed_at(&path::from_os(file));
         if let Some(typed) = typed.filter(|typed| last.is_none_or(|last| *last.ts < **typed)) {
             return Self {
