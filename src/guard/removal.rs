@@ -149,7 +149,7 @@ fn work_tree(claim: &Claim<'_>, entries: &[String]) -> Objection {
     };
     let why = format!(
         "git does not track {}{more} of `{}`, which would be lost; remove or commit these by \
-         their names first",
+         their names first, or leave the work tree to the user",
         names.join(", "),
         claim.site
     );
