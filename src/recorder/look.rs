@@ -101,7 +101,8 @@ impl Look<'_> {
                 (true, begun) => begun.unwrap_or(ALL),
             };
             match work.site(site, given) {
-                Err(_) if is_gone(key.1.as_ref()) => work.index.forget_site(&key),
+                // What it held is gone, also where a file has its name now.
+                Err(_) if !Path::new(&key.1).is_dir() => work.index.forget_site(&key),
                 Err(error) => {
                     warn::warn(&format!("changes are not recorded: {error:#}"));
                     work.forget_half(key.1.as_ref());
