@@ -12,7 +12,6 @@ use crate::recorder::entry::{Change, ChangeKind, State};
 use crate::recorder::facts::Facts;
 use crate::recorder::index::Index;
 use crate::recorder::judge::Judged;
-use crate::recorder::look::is_gone;
 
 /// So many removals at once are worth a question.
 const BULK: usize = 3;
@@ -139,8 +138,8 @@ fn excess(
         .filter(|(path, _)| Path::new(path).starts_with(dir))
         .count();
     let n_taken = removed.state.len();
-    // A site that was made anew at once is there again.
-    if is_gone(dir) || n_left == 0 && removed.n_entries >= BULK {
+    // A site that was made anew at once is there again; a file in its place is none.
+    if !dir.is_dir() || n_left == 0 && removed.n_entries >= BULK {
         let mut taken = removed.state.iter().filter_map(|at| judged[*at].as_ref());
         (!taken.any(was_archived)).then_some("all of it")
     } else {
