@@ -79,8 +79,8 @@ fn dirs(args: &Args, context: &CliContext<'_>) -> Result<Vec<(String, String)>> 
     let sites = context.sites_of(agentmux::ID).into_iter();
     let named = sites.map(|site| {
         let dir = site.dir();
-        let name = dir.rsplit('/').next().unwrap_or_default().to_owned();
-        (name, dir)
+        let name = dir.rsplit('/').next().unwrap_or_default();
+        (name.to_owned(), dir.to_owned())
     });
     let mut dirs: Vec<_> = named.collect();
     if let Some(wanted) = &args.session {

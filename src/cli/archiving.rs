@@ -127,10 +127,10 @@ pub(crate) struct Left {
 }
 
 impl SiteOutcome {
-    fn of(system: &str, state_dir: String) -> Self {
+    fn of(system: &str, state_dir: &str) -> Self {
         Self {
             system: system.to_owned(),
-            state_dir,
+            state_dir: state_dir.to_owned(),
             ..Self::default()
         }
     }
@@ -193,7 +193,7 @@ fn outcomes(job: &Job<'_>, context: &CliContext<'_>) -> Result<(Vec<SiteOutcome>
                 SnapshotKind::Reset | SnapshotKind::Sweep => "state directory of devt",
                 _ => "state directory",
             }),
-            ..SiteOutcome::of(devt::ID, dir)
+            ..SiteOutcome::of(devt::ID, &dir)
         });
     }
     Ok((outcomes, elsewhere))
@@ -222,7 +222,7 @@ fn in_site(job: &Job<'_>, site: &Site<'_>, context: &CliContext<'_>) -> SiteOutc
                 let chosen = plan(job, site, context, &mut outcome)?;
                 carry_out(job, locked, site, chosen, &mut outcome, context)
             })
-            .map_err(|error| with_place(error, "archive in", &dir))
+            .map_err(|error| with_place(error, "archive in", dir))
         }
     };
     outcome.error = done.err().map(|error| format!("{error:#}"));

@@ -111,17 +111,17 @@ fn audit(sites: &[Site<'_>], context: &CliContext<'_>) -> Vec<SiteAudit> {
         let dir = context.project.main.path(".devt/state");
         reports.push(SiteAudit {
             reason: Some(MISSING.to_owned()),
-            ..SiteAudit::new(devt::ID, dir, Vec::new(), &makers)
+            ..SiteAudit::new(devt::ID, &dir, Vec::new(), &makers)
         });
     }
     reports
 }
 
 impl SiteAudit {
-    fn new(system: &str, state_dir: String, entries: Vec<Entry<'_>>, makers: &Makers) -> Self {
+    fn new(system: &str, state_dir: &str, entries: Vec<Entry<'_>>, makers: &Makers) -> Self {
         let mut buckets = Bucket::ALL.map(|bucket| (bucket.as_str(), Vec::<AuditItem>::new()));
         for entry in entries {
-            let maker = makers.get(&path::below(&state_dir, &entry.name));
+            let maker = makers.get(&path::below(state_dir, &entry.name));
             let actor = maker.cloned().flatten();
             buckets[entry.bucket as usize].1.push(AuditItem {
                 name: entry.name,
@@ -142,7 +142,7 @@ impl SiteAudit {
             ok: true,
             reason: None,
             system: system.to_owned(),
-            state_dir,
+            state_dir: state_dir.to_owned(),
             counts: counts.chain([("total", all().count())]).collect(),
             total_bytes: all().map(|item| item.size).sum(),
             buckets,

@@ -115,7 +115,7 @@ fn everywhere(context: &CliContext<'_>) -> Result<Vec<(String, ChangeState)>> {
     context.require(groups::ID)?;
     let sites = context.sites_of(groups::ID).into_iter();
     let found = sites.filter_map(|site| {
-        let change = derive(&site.dir(), context).transpose()?;
+        let change = derive(site.dir(), context).transpose()?;
         let shown = match site.display_path(&context.project) {
             root if root.is_empty() => ".".to_owned(),
             dir => dir,

@@ -170,7 +170,7 @@ impl Workflow {
     ///
     /// # Errors
     /// The file is there, and what it says is not known.
-    fn begun(state_dir: String) -> Result<Option<Self>> {
+    fn begun(state_dir: &str) -> Result<Option<Self>> {
         let file = format!("{state_dir}/workflow.yaml");
         let unknown =
             || format!("whether the workflow is stuck is not known: could not read `{file}`");
@@ -194,7 +194,7 @@ impl Workflow {
         };
         Ok(Some(Self {
             system: devt::ID.to_owned(),
-            state_dir: Some(state_dir),
+            state_dir: Some(state_dir.to_owned()),
             workflow_id: fields.text("workflow_id").map(str::to_owned),
             session_id: None,
             stuck: false,

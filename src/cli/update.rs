@@ -19,7 +19,6 @@ use crate::base::{clock, path, warn};
 use crate::contract::edition::Edition;
 use crate::lifecycle::gates::write_through;
 use crate::log::append::LogFile;
-use crate::project::sites::Site;
 use crate::store::lock::IN_COMMAND;
 use crate::store::replace;
 use crate::systems::devt::update::{Surroundings, Updated, update};
@@ -145,7 +144,7 @@ fn record_phase(file: &Path, pairs: &[(&str, &str)], context: &CliContext<'_>) -
 /// one, or else that of the project itself.
 fn site(context: &CliContext<'_>) -> Result<PathBuf> {
     let found = context.sites_of(devt::ID);
-    let sites: Vec<String> = found.iter().map(Site::dir).collect();
+    let sites: Vec<String> = found.iter().map(|site| site.dir().to_owned()).collect();
     let here = context.here();
     let main = &context.project.session_root().dir;
     let own = format!("{main}/.devt/state");

@@ -125,11 +125,7 @@ pub fn site_of<'s>(
     registry: &'s Registry<'s>,
 ) -> Option<sites::Site<'s>> {
     let found = Search::new(project, registry).find(&path::collapse(path))?;
-    Some(sites::Site {
-        governed: found.governed,
-        root: found.root,
-        site: found.site,
-    })
+    Some(sites::Site::new(found.governed, found.root, found.site))
 }
 
 struct Found<'s> {

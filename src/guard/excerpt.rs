@@ -67,7 +67,7 @@ impl<'p> Excerpts<'p> {
             return false;
         };
         let site_dir = site.dir();
-        let names_site = match path::relative(&site_dir, &here) {
+        let names_site = match path::relative(site_dir, &here) {
             Some("") => false,
             Some(below) => {
                 written.contains('/') && (below.contains('/') || Path::new(&site_dir).is_dir())

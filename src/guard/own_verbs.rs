@@ -176,7 +176,7 @@ fn restored(context: &Context<'_>, command: &OwnCommand) -> VerbEffect {
         Some(_) if names.is_empty() => VerbEffect::MovesState,
         Some(site) => {
             let dir = site.dir();
-            VerbEffect::Writes(names.iter().map(|name| path::below(&dir, name)).collect())
+            VerbEffect::Writes(names.iter().map(|name| path::below(dir, name)).collect())
         }
     }
 }
@@ -226,16 +226,16 @@ fn moved_by_agent(context: &Context<'_>, actor: &Actor, command: &OwnCommand) ->
     let site = sites_around(context, command).into_iter().next()?;
     let display_path = match site.site.as_str() {
         "" => site.dir(),
-        below => below.to_owned(),
+        below => below,
     };
     Some(Denial {
         code: DenyCode::WrongWriter,
         system: site.governed.id().to_owned(),
         mode: site.governed.mode,
         act: Act::MoveAway,
-        path: site.dir(),
-        display_path,
-        site: site.site,
+        path: site.dir().to_owned(),
+        display_path: display_path.to_owned(),
+        site: site.site.clone(),
         entry: String::new(),
         why: format!(
             "`statewarden {}` moves what others have written: it is for the main thread or the user, not for {actor}; \

@@ -131,7 +131,7 @@ pub(super) fn current_dir() -> Option<String> {
 fn site_of(context: &Context<'_>, event: &Event<'_>, error: &JudgeError) -> Option<String> {
     if let Some(path) = error.path() {
         let site = claims::site_of(path, &context.project, context.registry);
-        return site.map(|site| site.dir());
+        return site.map(|site| site.dir().to_owned());
     }
     let system = error.system()?;
     let around = Around {
@@ -142,7 +142,8 @@ fn site_of(context: &Context<'_>, event: &Event<'_>, error: &JudgeError) -> Opti
     };
     let sites = places::around(&context.project, context.registry, &around);
     let of_system = sites.iter().filter(|site| site.governed.id() == system);
-    of_system.map(Site::dir).max_by_key(String::len)
+    let dirs = of_system.map(Site::dir);
+    dirs.max_by_key(|dir| dir.len()).map(str::to_owned)
 }
 
 /// Refuses a call that could not be judged.

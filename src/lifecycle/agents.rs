@@ -29,7 +29,7 @@ use crate::log::append::LogFile;
 use crate::log::record::{LogLine, Record, What};
 use crate::project::context::Context;
 use crate::project::memory::RUNS;
-use crate::project::sites::{self, Site};
+use crate::project::sites;
 use crate::recorder::calls::Caller;
 use crate::recorder::index::Index;
 use crate::recorder::mediate::{Recorder, WritesTo};
@@ -197,7 +197,7 @@ fn known_elsewhere(context: &Context<'_>, scope: &GateScope<'_>) -> Option<Strin
         let sites = sites::find(&context.project, context.registry);
         let id = scope.governed.id();
         let mut of_system = sites.iter().filter(|site| site.governed.id() == id);
-        of_system.next().map(Site::dir)
+        of_system.next().map(|site| site.dir().to_owned())
     })
 }
 

@@ -25,25 +25,36 @@ pub struct Site<'c> {
     pub root: Root,
     /// Relative to the root.
     pub site: String,
+    dir: Rc<str>,
 }
 
 impl<'c> Site<'c> {
+    pub fn new(governed: &'c EnabledSystem<'c>, root: Root, site: String) -> Self {
+        let dir = root.path(&site).into();
+        Self {
+            governed,
+            root,
+            site,
+            dir,
+        }
+    }
+
     /// What no other site has: its system's id and its path.
-    pub fn key(&self) -> (&'c str, String) {
-        (self.governed.id(), self.dir())
+    pub fn key(&self) -> (&'c str, Rc<str>) {
+        (self.governed.id(), self.dir.clone())
     }
 
     /// The absolute path of the site.
-    pub fn dir(&self) -> String {
-        self.root.path(&self.site)
+    pub fn dir(&self) -> &str {
+        &self.dir
     }
 
     /// The directory that the site's own belong to: the one that holds `.devt`, `.claude`,
     /// `openspec` or `.agentmux`, else the root.
     pub fn owner(&self, project: &Project) -> String {
         let dir = self.dir();
-        let root = project.root_of(&dir).unwrap_or_else(|| self.root.clone());
-        let below = root.relative(&dir).unwrap_or_default();
+        let root = project.root_of(dir).unwrap_or_else(|| self.root.clone());
+        let below = root.relative(dir).unwrap_or_default();
         let parts: Vec<&str> = below.split('/').collect();
         let outer = parts
             .iter()
@@ -57,7 +68,7 @@ impl<'c> Site<'c> {
         if self.root.dir == project.main.dir {
             self.site.clone()
         } else {
-            self.dir()
+            self.dir.to_string()
         }
     }
 
@@ -71,9 +82,9 @@ impl<'c> Site<'c> {
         let id = self.governed.id();
         let whole = self.dir();
         // Sites of several work trees share the folder, and not their path.
-        let site = project.main.relative(&whole).unwrap_or(&whole);
+        let site = project.main.relative(whole).unwrap_or(whole);
         let (dir, own_folder) = match in_site {
-            Some(dir) => (Path::new(&whole).join(dir.path), None),
+            Some(dir) => (Path::new(whole).join(dir.path), None),
             None => {
                 let own = project.own_folder().to_owned();
                 let dir = own.join(OWN_ARCHIVE).join(id).join(label(self, site));
@@ -111,13 +122,9 @@ pub fn all<'c>(project: &Project, registry: &'c Registry<'c>) -> Vec<Site<'c>> {
     let mut sites = find(project, registry);
     if let (Some(root), Some(governed)) = (project.feature_dir(), registry.get(agentmux::ID))
         && Path::new(&root.dir).is_dir()
-        && !sites.iter().any(|site| root.is_at(&site.dir()))
+        && !sites.iter().any(|site| root.is_at(site.dir()))
     {
-        sites.push(Site {
-            governed,
-            root: root.clone(),
-            site: String::new(),
-        });
+        sites.push(Site::new(governed, root.clone(), String::new()));
     }
     sites
 }
@@ -314,12 +321,7 @@ pub fn around_of<'c>(
 
 /// Adds a site that is not among the known ones, where these are few.
 pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
-    // To make the paths of all costs more than all else of a look: most names differ already.
-    let is_known = sites.iter().any(|known| {
-        (known.site.ends_with(&site.site) || site.site.ends_with(&known.site))
-            && known.key() == site.key()
-    });
-    if !is_known {
+    if !sites.iter().any(|known| known.key() == site.key()) {
         sites.push(site);
     }
 }
@@ -344,12 +346,10 @@ pub fn held<'c>(
         paths.extend(under_landmark(root, level, landmark));
     }
     if governed.id() == own::ID {
-        let sites = paths.into_iter().map(|site| Site {
-            governed,
-            root: root.clone(),
-            site,
-        });
-        return sites.collect();
+        let sites = paths.into_iter();
+        return sites
+            .map(|site| Site::new(governed, root.clone(), site))
+            .collect();
     }
     let mut named = registry.sites_of(governed.id()).iter();
     if named.any(|site| site == dir) {
@@ -451,17 +451,13 @@ fn located<'c>(
     registry: &Registry<'_>,
 ) -> Vec<Site<'c>> {
     let view = OnDisk::of(root, registry);
-    let mut known = BTreeSet::new();
+    let mut known = HashSet::new();
     let places = paths
         .iter()
         .filter_map(|path| governed.system.locate(path, &view));
     places
         .filter(|place| known.insert(place.site))
-        .map(|place| Site {
-            governed,
-            root: root.clone(),
-            site: place.site.to_owned(),
-        })
+        .map(|place| Site::new(governed, root.clone(), place.site.to_owned()))
         .collect()
 }
 
@@ -475,9 +471,10 @@ fn expand(root: &Root, path: &str) -> Vec<String> {
     };
     let dir = Path::new(&root.dir).join(parent);
     let dirs = list::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
-    let mut paths: Vec<String> = dirs
-        .filter_map(|entry| Some(format!("{parent}/{}", entry.name.to_str()?)))
+    let mut names: Vec<String> = dirs
+        .filter_map(|entry| entry.name.into_string().ok())
         .collect();
-    paths.sort_unstable();
-    paths
+    names.sort_unstable();
+    let paths = names.into_iter().map(|name| path::below(parent, &name));
+    paths.collect()
 }

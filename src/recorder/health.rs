@@ -39,7 +39,7 @@ impl Health {
             too_large: sites
                 .iter()
                 .filter(|site| is_too_large(site, registry))
-                .map(Site::dir)
+                .map(|site| site.dir().to_owned())
                 .collect(),
         }
     }

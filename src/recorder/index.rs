@@ -60,7 +60,7 @@ const ENTRY: &str = "{\"entry\":[";
 #[derive(Debug, Default)]
 pub struct Index {
     root: String,
-    sites: BTreeSet<Site>,
+    sites: HashSet<Site, RandomState>,
     tolerated: BTreeSet<OsString>,
     /// Changes whose calls still run.
     pending: Vec<Change>,
@@ -169,8 +169,9 @@ impl Index {
         }
     }
 
-    pub fn sites(&self) -> &BTreeSet<Site> {
-        &self.sites
+    /// The state directories, in no order.
+    pub fn sites(&self) -> impl ExactSizeIterator<Item = &Site> {
+        self.sites.iter()
     }
 
     pub fn entries(&self) -> impl ExactSizeIterator<Item = (&OsString, &State)> {

@@ -95,17 +95,18 @@ impl Look<'_> {
             return work.changes;
         }
         for site in self.sites {
-            let key = (site.governed.id().to_owned(), site.dir());
+            let dir = site.dir();
+            let key = (site.governed.id().to_owned(), dir.to_owned());
             let given = match (work.index.add_site(&key), self.begun) {
                 (false, _) => NOTHING,
                 (true, begun) => begun.unwrap_or(ALL),
             };
             match work.site(site, given) {
                 // What it held is gone, also where a file has its name now.
-                Err(_) if !Path::new(&key.1).is_dir() => work.index.forget_site(&key),
+                Err(_) if !Path::new(dir).is_dir() => work.index.forget_site(&key),
                 Err(error) => {
                     warn::warn(&format!("changes are not recorded: {error:#}"));
-                    work.forget_half(key.1.as_ref());
+                    work.forget_half(dir.as_ref());
                     // When it is looked at again, what is there then is taken as given.
                     work.index.forget_site(&key);
                 }

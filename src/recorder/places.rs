@@ -69,20 +69,19 @@ pub fn add_known<'c>(
     project: &Project,
     registry: &'c Registry<'c>,
 ) {
-    let there: HashSet<_> = sites.iter().map(Site::key).collect();
-    for (system, dir) in index.sites() {
-        if there.contains(&(system.as_str(), dir.clone())) {
-            continue;
-        }
+    let keys = sites.iter().map(|site| (site.governed.id(), site.dir()));
+    let there: HashSet<_> = keys.collect();
+    let mut others: Vec<_> = index
+        .sites()
+        .filter(|(system, dir)| !there.contains(&(system.as_str(), dir.as_str())))
+        .collect();
+    others.sort_unstable();
+    for (system, dir) in others {
         let governed = registry.get(system).into_iter();
         let root = project.root_of(path::split_last(dir).map_or(dir, |(above, _)| above));
         sites.extend(governed.zip(root).filter_map(|(governed, root)| {
             let site = root.relative(dir)?.to_owned();
-            Some(Site {
-                governed,
-                root,
-                site,
-            })
+            Some(Site::new(governed, root, site))
         }));
     }
 }

@@ -67,11 +67,7 @@ pub(super) fn carry_out<'s, 'w>(
     let mut outcomes = Vec::new();
     while let Some(first) = decisions.first() {
         let claim = &first.judged.claim;
-        let site = Site {
-            governed: claim.governed,
-            root: claim.root.clone(),
-            site: claim.site.clone(),
-        };
+        let site = Site::new(claim.governed, claim.root.clone(), claim.site.clone());
         let dir = site.dir();
         let (here, elsewhere): (Vec<_>, Vec<_>) = decisions
             .into_iter()

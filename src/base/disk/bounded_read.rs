@@ -64,14 +64,19 @@ pub fn if_there<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
 /// # Errors
 /// The file cannot be read, or is larger.
 pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
-    let (file, len) = open(path)?;
-    let mut bytes = Vec::new();
-    if len <= max {
-        // What `/proc` holds says that it is empty, and any file can grow.
-        bytes.reserve_exact(usize::try_from(len).unwrap_or_default());
-        file.take(max + 1).read_to_end(&mut bytes)?;
+    let (mut file, len) = open(path)?;
+    if len > max {
+        return Err(too_large(max));
     }
-    if len.max(bytes.len() as u64) > max {
+    // As a rule all of it comes at once.
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
+    let n_read = file.read(&mut bytes)?;
+    // What `/proc` holds says that it is empty.
+    if n_read == 0 || n_read < bytes.len() {
+        bytes.truncate(n_read);
+        file.take(max + 1 - n_read as u64).read_to_end(&mut bytes)?;
+    }
+    if bytes.len() as u64 > max {
         return Err(too_large(max));
     }
     Ok(bytes)

@@ -71,7 +71,7 @@ impl<'c> Reach<'c> {
             } else {
                 elsewhere.push(Elsewhere {
                     system: id.to_owned(),
-                    state_dir: site.dir(),
+                    state_dir: site.dir().to_owned(),
                     repository,
                 });
             }

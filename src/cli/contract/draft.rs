@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     }
     let guarded = sites::all(&context.project, &context.registry).into_iter();
     if let Some(site) = guarded
-        .map(|site| site.dir())
+        .map(|site| site.dir().to_owned())
         .find(|site| site.starts_with(&dir))
     {
         bail!("`{site}` is guarded already; see `statewarden contract show {site}`");

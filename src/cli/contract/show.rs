@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
             Some(_) => continue,
             None => {
                 let own = sites.iter().filter(|site| site.governed.id() == id);
-                own.map(Site::dir).collect()
+                own.map(|site| site.dir().to_owned()).collect()
             }
         };
         contracts.push(Shown {

@@ -307,7 +307,7 @@ fn texts_of(rule: &GateRule, site: &Site<'_>) -> BTreeMap<String, String> {
         need => file_of(need),
     });
     let texts = names.filter_map(|name| {
-        let text = read_text(&path::below(&site.dir(), name)).ok()??;
+        let text = read_text(&path::below(site.dir(), name)).ok()??;
         Some((name.to_owned(), text))
     });
     texts.collect()

@@ -48,7 +48,7 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
     let site = claims::site_of(&path, &context.project, &context.registry)
         .with_context(|| format!("`{path}` is in no state directory"))?;
     let dir = site.dir();
-    refuse_other_repository(&dir, context)?;
+    refuse_other_repository(dir, context)?;
     let found = match std::fs::symlink_metadata(&path) {
         Ok(meta) => Some(State::of(&meta)),
         Err(error) if is_missing(&error) => None,
@@ -66,7 +66,7 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
         wait: IN_COMMAND,
         site: &site,
     };
-    let name = path::relative(&path, &dir).unwrap_or_default();
+    let name = path::relative(&path, dir).unwrap_or_default();
     let entry = (name, std::path::Path::new(&path));
     let bytes = contents.get(blob);
     let put_back =
