@@ -21,17 +21,15 @@ pub mod lock;
 pub mod pid_lock;
 pub mod replace;
 
-use std::fs::Metadata;
 use std::io;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
-use chrono::{DateTime, Utc};
 use lock::{IN_HOOK, with_lock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::base::disk::bounded_read::read_text;
+pub use crate::base::disk::stat::{changed, modified};
 use crate::formats::json::line;
 
 /// Makes the folder of the program's own logs and state, with a `.gitignore`
@@ -80,27 +78,4 @@ pub(crate) fn could_not<'p>(what: &'p str, path: &'p Path) -> impl Fn(io::Error)
         let why = format!("could not {what} `{}`: {error}", path.display());
         io::Error::new(error.kind(), why)
     }
-}
-
-/// When an entry was last changed, renamed or moved, where the platform keeps
-/// that; else when its text was changed.
-pub fn changed(meta: &Metadata) -> DateTime<Utc> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let nanos = u32::try_from(meta.ctime_nsec()).unwrap_or(0);
-        DateTime::from_timestamp(meta.ctime(), nanos).unwrap_or(DateTime::<Utc>::MAX_UTC)
-    }
-    #[cfg(not(unix))]
-    modified(meta)
-}
-
-/// When a file's text was last changed; a time no calendar holds becomes the nearest one.
-pub fn modified(meta: &Metadata) -> DateTime<Utc> {
-    let modified = meta.modified().unwrap_or(UNIX_EPOCH);
-    // Nothing that is compared here is older than 1970.
-    let after = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = i64::try_from(after.as_secs()).ok();
-    let time = seconds.and_then(|s| DateTime::from_timestamp(s, after.subsec_nanos()));
-    time.unwrap_or(DateTime::<Utc>::MAX_UTC)
 }

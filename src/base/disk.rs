@@ -4,3 +4,4 @@ pub mod bounded_read;
 pub mod cache;
 pub mod list;
 pub mod resolve;
+pub mod stat;

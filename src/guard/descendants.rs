@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::base::disk::list;
+use crate::base::disk::stat::Kind;
 use crate::base::path;
 use crate::base::target::{Act, Spelling};
 use crate::contract::table::Classification;
@@ -33,7 +34,7 @@ pub(crate) fn taken_along<'s>(claim: &mut Claim<'s>) -> Vec<Claim<'s>> {
             let (kind, entry) = (entry.kind, path::below(&dir, &entry.into_name()));
             match contract.classify(&entry, edition) {
                 Classification::Row(_) | Classification::ProgramDirectory => taken.push(entry),
-                _ if kind.is_dir() => dirs.push(entry),
+                _ if kind == Kind::Dir => dirs.push(entry),
                 _ => {}
             }
         }

@@ -1,11 +1,11 @@
 //! The entries of a site, each with its place in the contract. Reads only.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use chrono::{DateTime, Utc};
 
+use crate::base::disk::stat::Stat;
 use crate::base::disk::{bounded_read, list};
 use crate::base::path;
 use crate::contract::ignored::is_ignored;
@@ -14,7 +14,6 @@ use crate::contract::table::{AtReset, Bucket, Classification, Dir, Row};
 use crate::project::registry::Registry;
 use crate::project::roots::OnDisk;
 use crate::project::sites::Site;
-use crate::store;
 use crate::store::archive::{Item, WhenChanged};
 
 /// One entry of a site.
@@ -69,7 +68,7 @@ pub struct Found<'c> {
     /// Relative to the site.
     pub name: String,
     pub path: PathBuf,
-    pub meta: fs::Metadata,
+    pub stat: Stat,
     pub standing: Classification<'c>,
 }
 
@@ -82,7 +81,7 @@ pub struct Found<'c> {
 pub fn walk<'c>(
     site: &Site<'c>,
     registry: &Registry<'_>,
-    is_known: &mut dyn FnMut(&Path, &fs::Metadata) -> bool,
+    is_known: &mut dyn FnMut(&Path, &Stat) -> bool,
     take: &mut dyn FnMut(Found<'c>) -> Result<()>,
 ) -> Result<()> {
     list(site, (site.dir().as_ref(), ""), registry, is_known, take)
@@ -94,44 +93,47 @@ fn list<'c>(
     site: &Site<'c>,
     (dir, below): (&Path, &str),
     registry: &Registry<'_>,
-    is_known: &mut dyn FnMut(&Path, &fs::Metadata) -> bool,
+    is_known: &mut dyn FnMut(&Path, &Stat) -> bool,
     take: &mut dyn FnMut(Found<'c>) -> Result<()>,
 ) -> Result<()> {
     let failed = || format!("could not list `{}`", dir.display());
-    for listed in list::entries(dir).with_context(failed)? {
+    let mut listing = list::entries(dir).with_context(failed)?;
+    let mut path = PathBuf::new();
+    while let Some(listed) = listing.next() {
         let entry = listed.with_context(failed)?;
-        let path = dir.join(&entry.name);
-        let looked_at = bounded_read::if_there(fs::symlink_metadata(&path));
-        let Some(meta) =
+        path.clear();
+        path.extend([dir.as_os_str(), &entry.name]);
+        let looked_at = bounded_read::if_there(listing.stat(&entry.name));
+        let Some(stat) =
             looked_at.with_context(|| format!("could not look at `{}`", path.display()))?
         else {
             continue;
         };
-        if is_known(&path, &meta) {
+        if is_known(&path, &stat) {
             continue;
         }
         let name = path::below(below, &entry.into_name());
         let (contract, edition) = (&site.governed.contract, site.governed.edition);
         if !belongs(site, &name, registry) {
             // A root that its `tasks.md` alone makes a site has only what is deeper in it.
-            if meta.is_dir() && contract.leads_on(&name, edition) {
+            if stat.is_dir() && contract.leads_on(&name, edition) {
                 list(site, (&path, &name), registry, is_known, take)?;
             }
             continue;
         }
         match contract.classify(&name, edition) {
-            Classification::Row(_) if meta.is_dir() && contract.leads_on(&name, edition) => {
+            Classification::Row(_) if stat.is_dir() && contract.leads_on(&name, edition) => {
                 list(site, (&path, &name), registry, is_known, take)?;
             }
             Classification::Directory(Dir { kind: Closed, .. }) | Classification::Free
-                if meta.is_dir() =>
+                if stat.is_dir() =>
             {
                 list(site, (&path, &name), registry, is_known, take)?;
             }
             standing => take(Found {
                 name,
-                path,
-                meta,
+                path: path.clone(),
+                stat,
                 standing,
             })?,
         }
@@ -144,10 +146,10 @@ fn settle<'c>(found: Found<'c>, site: &Site<'c>) -> Option<Entry<'c>> {
     let Found {
         name,
         path,
-        ref meta,
+        stat,
         standing,
     } = found;
-    let is_dir = meta.is_dir();
+    let is_dir = stat.is_dir();
     let (bucket, at_reset, row) = match standing {
         Classification::Row(row) if !is_dir || row.bucket == Bucket::Ephemeral => {
             (row.bucket, row.at_reset, Some(row))
@@ -163,13 +165,13 @@ fn settle<'c>(found: Found<'c>, site: &Site<'c>) -> Option<Entry<'c>> {
     let size = match bucket {
         Bucket::Canonical if is_dir => 0,
         _ if is_dir => list::bytes_below(&path),
-        _ => meta.len(),
+        _ => stat.size,
     };
     Some(Entry {
         name,
         path,
         size,
-        modified: store::modified(meta),
+        modified: stat.modified,
         is_dir,
         bucket,
         at_reset,

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use crate::base::disk::list::{self, Entry};
 use crate::base::disk::resolve;
+use crate::base::disk::stat::Kind;
 use crate::base::path;
 use crate::contract::table::DirKind;
 use crate::project::registry::{EnabledSystem, Registry};
@@ -210,7 +211,7 @@ impl Level {
 
 /// The directories among the entries of one, sorted.
 fn subdirs(dir: &str, entries: &[Entry]) -> Vec<String> {
-    let dirs = entries.iter().filter(|entry| entry.kind.is_dir());
+    let dirs = entries.iter().filter(|entry| entry.kind == Kind::Dir);
     // Paths are text here, so nothing below another name would be found.
     let names = dirs
         .filter_map(|entry| entry.name.to_str())

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::disk::stat::Stat;
 use crate::base::path;
 use crate::recorder::calls::Work;
-use crate::recorder::entry::{Change, ChangeKind, State};
+use crate::recorder::entry::{Change, ChangeKind};
 use crate::recorder::facts::Facts;
 use crate::recorder::index::Index;
 use crate::recorder::judge::Judged;
@@ -185,6 +185,6 @@ fn was_archived(judged: &Judged<'_, '_>) -> bool {
     places.any(|to| {
         let entry = path::below(&claim.root.path(&to), &claim.entry);
         claim.governed.system.archives(&claim.site, &to)
-            && fs::symlink_metadata(entry).is_ok_and(|meta| State::of(&meta).ino == before.ino)
+            && Stat::of(entry.as_ref()).is_ok_and(|stat| stat.ino == before.ino)
     })
 }

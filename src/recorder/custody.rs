@@ -1,14 +1,14 @@
 //! How version control has an entry, and whether it brought files meanwhile.
 
-use std::fs;
 use std::path::Path;
 
 use crate::base::disk::bounded_read;
+use crate::base::disk::stat::Stat;
 use crate::base::git::WorkTree;
 use crate::base::git_index::Tracked;
 use crate::base::path;
 use crate::recorder::calls::Call;
-use crate::recorder::entry::{Change, ChangeKind, Nanos, State};
+use crate::recorder::entry::{Change, ChangeKind, Nanos, State, nanos};
 use crate::recorder::facts::Facts;
 use crate::recorder::verdict::Custody;
 
@@ -65,8 +65,8 @@ const BRINGS_FILES: &[&str] = &[
 /// Whether version control brought files since then. A commit brings none.
 fn revisions_moved(git_dir: &Path, since: Nanos) -> bool {
     let is_newer = BRINGS_FILES.iter().any(|name| {
-        let meta = fs::symlink_metadata(git_dir.join(name));
-        meta.is_ok_and(|meta| State::of(&meta).mtime.max(changed(&meta)) >= since)
+        let stat = Stat::of(&git_dir.join(name));
+        stat.is_ok_and(|stat| State::of(&stat).mtime.max(nanos(stat.changed)) >= since)
     });
     if is_newer {
         return true;
@@ -82,9 +82,4 @@ fn revisions_moved(git_dir: &Path, since: Nanos) -> bool {
         moved |= !is_commit && at.is_some_and(|at| at >= since / 1_000_000_000);
     });
     moved
-}
-
-fn changed(meta: &fs::Metadata) -> Nanos {
-    let time = crate::store::changed(meta);
-    time.timestamp_nanos_opt().unwrap_or(Nanos::MAX)
 }

@@ -2,17 +2,22 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::Metadata;
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha1::{Digest as _, Sha1};
 
-use crate::store;
+pub use crate::base::disk::stat::Kind;
+use crate::base::disk::stat::Stat;
 
 /// A time in nanoseconds since 1970, as files have theirs.
 pub type Nanos = i64;
+
+/// A time that no count of nanoseconds reaches is the last one.
+pub fn nanos(time: DateTime<Utc>) -> Nanos {
+    time.timestamp_nanos_opt().unwrap_or(Nanos::MAX)
+}
 
 /// git's id of a blob: equal contents have equal ids, and nothing else does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,17 +73,6 @@ impl<'de> Deserialize<'de> for BlobId {
     }
 }
 
-/// What is under a name, links not followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    File,
-    Dir,
-    Link,
-    /// A pipe, a socket, a device.
-    Other,
-}
-
 /// An entry at one moment. Of a directory only its kind and its identity count:
 /// what it holds are entries of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -118,33 +112,18 @@ impl Serialize for State {
 
 impl State {
     /// Without the content's id, which takes reading.
-    pub fn of(meta: &Metadata) -> Self {
-        let nanos = |time: DateTime<Utc>| time.timestamp_nanos_opt().unwrap_or(Nanos::MAX);
+    pub fn of(stat: &Stat) -> Self {
         let mut state = Self {
-            kind: match () {
-                () if meta.is_symlink() => Kind::Link,
-                () if meta.is_dir() => Kind::Dir,
-                () if meta.is_file() => Kind::File,
-                () => Kind::Other,
-            },
-            mode: 0,
-            dev: 0,
-            ino: 0,
-            size: meta.len(),
-            mtime: nanos(store::modified(meta)),
-            ctime: nanos(store::changed(meta)),
-            born: meta
-                .created()
-                .ok()
-                .and_then(|at| DateTime::<Utc>::from(at).timestamp_nanos_opt())
-                .unwrap_or(0),
+            kind: stat.kind,
+            mode: stat.mode,
+            dev: stat.dev,
+            ino: stat.ino,
+            size: stat.size,
+            mtime: nanos(stat.modified),
+            ctime: nanos(stat.changed),
+            born: stat.born.map_or(0, nanos),
             blob: None,
         };
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            (state.mode, state.dev, state.ino) = (meta.mode(), meta.dev(), meta.ino());
-        }
         if state.kind == Kind::Dir {
             (state.size, state.mtime, state.ctime) = (0, 0, 0);
         }
@@ -153,8 +132,15 @@ impl State {
 
     /// Whether the disk says the same of both, the content unread.
     pub fn has_stat_of(&self, other: &Self) -> bool {
+        // Earlier versions did not know the time of making everywhere.
+        let is_born_known = self.born != 0 && other.born != 0;
+        let born = if is_born_known { self.born } else { other.born };
         let blob = other.blob;
-        Self { blob, ..*self } == *other
+        Self {
+            born,
+            blob,
+            ..*self
+        } == *other
     }
 
     /// Whether both hold the same, whatever became of times and modes.
@@ -326,6 +312,9 @@ mod tests {
         assert_eq!(serde_json::from_str::<State>(named).unwrap(), file);
         assert!(file.has_stat_of(&State { blob: None, ..file }));
         assert!(!file.has_stat_of(&State { ctime: 1, ..file }));
+        let made = State { born: 8, ..file };
+        assert!(made.has_stat_of(&file) && file.has_stat_of(&made));
+        assert!(!made.has_stat_of(&State { born: 9, ..file }));
     }
 
     #[test]

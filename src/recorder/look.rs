@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -12,6 +12,7 @@ use anyhow::bail;
 use crate::base::disk::bounded_read;
 use crate::base::disk::list;
 use crate::base::disk::resolve::is_missing;
+use crate::base::disk::stat::Stat;
 use crate::base::warn;
 use crate::contract::ignored::is_ignored;
 use crate::contract::table::{Bucket, Classification, Writer};
@@ -20,7 +21,7 @@ use crate::project::entries::{self, Found};
 use crate::project::registry::Registry;
 use crate::project::sites::Site;
 use crate::recorder::contents::{Contents, Former, MAX_CONTENT};
-use crate::recorder::entry::{BlobId, Change, Kind, Nanos, State};
+use crate::recorder::entry::{BlobId, Change, Kind, Nanos, State, nanos};
 use crate::recorder::index::Index;
 use crate::settings::model::Recording;
 
@@ -114,14 +115,14 @@ impl Look<'_> {
             }
         }
         for file in self.files {
-            if let Ok(meta) = fs::symlink_metadata(file) {
+            if let Ok(stat) = Stat::of(file) {
                 // That their directory was made is no news.
-                let given = if is_first || meta.is_dir() {
+                let given = if is_first || stat.is_dir() {
                     ALL
                 } else {
                     NOTHING
                 };
-                work.entry(file.as_os_str(), &meta, given);
+                work.entry(file.as_os_str(), &stat, given);
             }
         }
         work.removals();
@@ -145,15 +146,15 @@ impl Work<'_, '_> {
         let lock = site.governed.system.info().pid_lock;
         let count = Cell::new(0);
         let (look, work) = (self.look, RefCell::new(self));
-        let mut is_known = |path: &Path, meta: &Metadata| {
+        let mut is_known = |path: &Path, stat: &Stat| {
             let (mut work, path) = (work.borrow_mut(), path.as_os_str());
-            let before = if meta.is_dir() {
+            let before = if stat.is_dir() {
                 None
             } else {
                 work.index.meet(path)
             };
             if before.is_some() {
-                work.compare(path, meta, given, before);
+                work.compare(path, stat, given, before);
                 count.set(count.get() + 1);
             }
             before.is_some()
@@ -176,10 +177,10 @@ impl Work<'_, '_> {
                     _ => given,
                 };
                 let mut work = work.borrow_mut();
-                work.entry(path, &found.meta, given);
+                work.entry(path, &found.stat, given);
                 let mut n_here = 1;
                 // One that is declared; what the contract does not go on with.
-                if matches!(found.standing, Classification::Directory(_)) && found.meta.is_dir() {
+                if matches!(found.standing, Classification::Directory(_)) && found.stat.is_dir() {
                     n_here += work.below(&found.path, given);
                 }
                 count.set(count.get() + n_here);
@@ -200,8 +201,8 @@ impl Work<'_, '_> {
             None => NOTHING,
         };
         let before = self.index.get(path.as_os_str());
-        match fs::symlink_metadata(path) {
-            Ok(meta) => self.compare(path.as_os_str(), &meta, given, before),
+        match Stat::of(path) {
+            Ok(stat) => self.compare(path.as_os_str(), &stat, given, before),
             Err(error) if is_missing(&error) => {
                 if before.is_some() {
                     self.index.set(path.as_os_str(), None);
@@ -227,23 +228,23 @@ impl Work<'_, '_> {
         {
             for entry in list::readable(&dir) {
                 let path = dir.join(entry.name);
-                if let Ok(meta) = fs::symlink_metadata(&path) {
-                    self.entry(path.as_os_str(), &meta, given);
+                if let Ok(stat) = Stat::of(&path) {
+                    self.entry(path.as_os_str(), &stat, given);
                     count += 1;
-                    dirs.extend(meta.is_dir().then_some(path));
+                    dirs.extend(stat.is_dir().then_some(path));
                 }
             }
         }
         count
     }
 
-    fn entry(&mut self, path: &OsStr, meta: &Metadata, given: Nanos) {
+    fn entry(&mut self, path: &OsStr, stat: &Stat, given: Nanos) {
         let before = self.index.meet(path);
-        self.compare(path, meta, given, before);
+        self.compare(path, stat, given, before);
     }
 
-    fn compare(&mut self, path: &OsStr, meta: &Metadata, given: Nanos, before: Option<State>) {
-        let (mut state, ctime) = (State::of(meta), changed(meta));
+    fn compare(&mut self, path: &OsStr, stat: &Stat, given: Nanos, before: Option<State>) {
+        let (mut state, ctime) = (State::of(stat), nanos(stat.changed));
         if let Some(before) = before
             && state.has_stat_of(&before)
             && (self.is_settled(&before) || before.blob.is_none() && self.log_at(path).is_none())
@@ -369,8 +370,7 @@ fn removed_by(path: &Path, last: Nanos) -> Option<Nanos> {
 
 /// The state of one entry; its content is read, and kept where there is a place for it.
 pub fn state_of(path: &Path, contents: Option<&mut Contents>) -> Option<State> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    let mut state = State::of(&meta);
+    let mut state = State::of(&Stat::of(path).ok()?);
     if let Some(bytes) = content(path, &state) {
         let id = BlobId::of(&bytes);
         state.blob = Some(id);
@@ -393,9 +393,8 @@ fn has_only_grown(log: &LogFile, state: &State, before: &State, bytes: Option<&[
                 _ => true,
             };
     }
-    let ino = |path: PathBuf| fs::symlink_metadata(path).map(|meta| State::of(&meta).ino);
     let mut generations = log.generations().into_iter();
-    generations.any(|path| ino(path).is_ok_and(|ino| ino == before.ino))
+    generations.any(|path| Stat::of(&path).is_ok_and(|stat| stat.ino == before.ino))
 }
 
 /// The bytes of a file that is not too large, or a link's target.
@@ -417,9 +416,4 @@ fn content(path: &Path, state: &State) -> Option<Vec<u8>> {
 
 pub(super) fn is_gone(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| is_missing(&error))
-}
-
-fn changed(meta: &Metadata) -> Nanos {
-    let time = crate::store::changed(meta);
-    time.timestamp_nanos_opt().unwrap_or(Nanos::MAX)
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use chrono::{DateTime, Utc};
 
 use crate::base::disk::resolve::is_missing;
+use crate::base::disk::stat::Stat;
 use crate::base::path;
 use crate::project::sites::Site;
 use crate::recorder::bulk::Renamed;
@@ -216,7 +217,7 @@ fn move_away<'s, 'w>(
         let meta = fs::symlink_metadata(path);
         let is_as_found = meta.as_ref().is_ok_and(|meta| {
             let known = index.get(path.as_os_str());
-            known.is_some_and(|known| State::of(meta).has_stat_of(&known))
+            known.is_some_and(|known| State::of(&meta.into()).has_stat_of(&known))
         });
         match meta {
             Err(error) if is_missing(&error) => outcomes.push((decision, Ok(Done::Gone))),
@@ -315,10 +316,10 @@ fn rename_dir_back(
 
 /// Notes an entry as it is now; its content is the former one's.
 fn set_as_found(index: &mut Index, path: &Path, former: Option<State>) {
-    let meta = fs::symlink_metadata(path);
-    let state = meta.ok().map(|meta| State {
+    let stat = Stat::of(path);
+    let state = stat.ok().map(|stat| State {
         blob: former.and_then(|former| former.blob),
-        ..State::of(&meta)
+        ..State::of(&stat)
     });
     index.set(path.as_os_str(), state);
 }
@@ -431,8 +432,8 @@ fn write_former(path: &Path, former: &Former, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn is_as_found(path: &Path, found: Option<&State>) -> bool {
-    match (fs::symlink_metadata(path), found) {
-        (Ok(meta), Some(found)) => State::of(&meta).has_stat_of(found),
+    match (Stat::of(path), found) {
+        (Ok(stat), Some(found)) => State::of(&stat).has_stat_of(found),
         (Err(error), None) => is_missing(&error),
         _ => false,
     }

@@ -15,6 +15,7 @@ use fd_lock::RwLock;
 use super::could_not;
 use super::pid_lock::with_pid_lock;
 use crate::base::disk::list;
+use crate::base::disk::stat::Kind;
 
 /// How long a hook waits for a lock at one try; a gate and the end of an agent have several.
 pub const IN_HOOK: Duration = Duration::from_millis(250);
@@ -150,7 +151,7 @@ pub fn with_state_lock<T>(
 /// to, each once and in an order that every process takes them in.
 fn with_linked(dir: &Path) -> Vec<PathBuf> {
     let entries = list::readable(dir);
-    let links: Vec<_> = entries.filter(|entry| entry.kind.is_symlink()).collect();
+    let links: Vec<_> = entries.filter(|entry| entry.kind == Kind::Link).collect();
     // Of one directory the lock is the same whatever path leads there.
     if links.is_empty() {
         return vec![dir.to_owned()];

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::rename::move_to_free;
 use super::replace::{make_dir, make_private_dir, remove_own_tree, temp_beside};
 use crate::base::disk::list;
+use crate::base::disk::stat::Kind;
 
 /// Moves a folder with all in it to a name that is free. A kill leaves it whole in one
 /// place, or whole in both.
@@ -33,10 +34,10 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     for entry in list::entries(from)? {
         let list::Entry { name, kind, .. } = entry?;
         let (from, to) = (from.join(&name), to.join(&name));
-        if kind.is_dir() {
-            copy_tree(&from, &to)?;
-        } else if kind.is_file() {
-            fs::copy(&from, &to)?;
+        match kind {
+            Kind::Dir => copy_tree(&from, &to)?,
+            Kind::File => drop(fs::copy(&from, &to)?),
+            Kind::Link | Kind::Other => {}
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use super::could_not;
 use super::pid_lock::is_alive;
 use crate::base::disk::bounded_read;
 use crate::base::disk::list;
+use crate::base::disk::stat::Kind;
 use crate::store::rename::move_to_free;
 
 /// Puts `bytes` in the place of a file, or makes the file.
@@ -215,7 +216,7 @@ fn temp_pid(name: &str) -> Option<&str> {
 /// whose names begin like this. What cannot be removed stays, and `doctor` reports it.
 pub fn drop_leftovers(dir: &Path, names: &str) {
     let begins = format!(".{names}");
-    for entry in list::readable(dir).filter(|entry| entry.kind.is_file()) {
+    for entry in list::readable(dir).filter(|entry| entry.kind == Kind::File) {
         let name = entry.name.to_str().unwrap_or_default();
         if name.starts_with(&begins) && is_leftover(name) {
             let _ = fs::remove_file(dir.join(&entry.name));

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::refuse_other_repository;
 use crate::base::disk::resolve::is_missing;
+use crate::base::disk::stat::Stat;
 use crate::base::path;
 use crate::cli::output::{Page, Show, writeln};
 use crate::cli::{Answer, CliContext};
@@ -49,8 +50,8 @@ pub(super) fn run(path: &str, id: &str, side: Side, context: &CliContext<'_>) ->
         .with_context(|| format!("`{path}` is in no state directory"))?;
     let dir = site.dir();
     refuse_other_repository(dir, context)?;
-    let found = match std::fs::symlink_metadata(&path) {
-        Ok(meta) => Some(State::of(&meta)),
+    let found = match Stat::of(path.as_ref()) {
+        Ok(stat) => Some(State::of(&stat)),
         Err(error) if is_missing(&error) => None,
         Err(error) => bail!("could not read `{path}`: {error}"),
     };
