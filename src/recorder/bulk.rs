@@ -12,6 +12,7 @@ use crate::recorder::entry::{Change, ChangeKind};
 use crate::recorder::facts::Facts;
 use crate::recorder::index::Index;
 use crate::recorder::judge::Judged;
+use crate::recorder::look::is_no_dir;
 
 /// So many removals at once are worth a question.
 const BULK: usize = 3;
@@ -139,7 +140,7 @@ fn excess(
         .count();
     let n_taken = removed.state.len();
     // A site that was made anew at once is there again; a file in its place is none.
-    if !dir.is_dir() || n_left == 0 && removed.n_entries >= BULK {
+    if is_no_dir(dir) || n_left == 0 && removed.n_entries >= BULK {
         let mut taken = removed.state.iter().filter_map(|at| judged[*at].as_ref());
         (!taken.any(was_archived)).then_some("all of it")
     } else {

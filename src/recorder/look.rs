@@ -104,7 +104,7 @@ impl Look<'_> {
             };
             match work.site(site, given) {
                 // What it held is gone, also where a file has its name now.
-                Err(_) if !Path::new(dir).is_dir() => work.index.forget_site(&key),
+                Err(_) if is_no_dir(dir.as_ref()) => work.index.forget_site(&key),
                 Err(error) => {
                     warn::warn(&format!("changes are not recorded: {error:#}"));
                     work.forget_half(dir.as_ref());
@@ -411,6 +411,14 @@ fn content(path: &Path, state: &State) -> Option<Vec<u8>> {
             Some(target.into_os_string().into_encoded_bytes())
         }
         Kind::File | Kind::Dir | Kind::Other => None,
+    }
+}
+
+/// Whether a directory is gone, also where a file has its name; not where it cannot be read.
+pub(super) fn is_no_dir(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Ok(meta) => !meta.is_dir(),
+        Err(error) => is_missing(&error),
     }
 }
 
