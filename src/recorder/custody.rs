@@ -25,17 +25,22 @@ pub(super) fn custody(facts: &Facts<'_, '_>, change: &Change, candidates: &[&Cal
         if facts.recorder.project.other_repository(&dir).is_some() {
             return Custody::OtherRepository;
         }
-        if change.act() != ChangeKind::Remove || !tree.as_ref().is_some_and(|it| has(it, change)) {
-            return Custody::Untracked;
-        }
     }
     let opened = candidates.iter().map(|call| call.opened).min();
     let since = opened.unwrap_or(change.lo);
     match tree {
-        Some(tree) if revisions_moved(&tree.git_dir, since) => Custody::CheckedOut,
+        Some(tree) if is_tracked && revisions_moved(&tree.git_dir, since) => Custody::CheckedOut,
+        Some(tree) if !is_tracked && was_left_behind(&tree, change, since) => Custody::CheckedOut,
         _ if is_tracked => Custody::Tracked,
         _ => Custody::Untracked,
     }
+}
+
+/// Whether git took something away with the revision that has it.
+fn was_left_behind(tree: &WorkTree, change: &Change, since: Nanos) -> bool {
+    change.act() == ChangeKind::Remove
+        && has(tree, change)
+        && revision_was_left(&tree.git_dir, since)
 }
 
 /// Whether a repository has what was removed, as when its branch was left: by the id of the
@@ -72,14 +77,35 @@ fn revisions_moved(git_dir: &Path, since: Nanos) -> bool {
         return true;
     }
     let mut moved = false;
+    each_move(git_dir, since, &mut |what, _| moved |= !is_commit(what));
+    moved
+}
+
+/// Whether another revision was taken since then. A reset takes away what was never committed.
+fn revision_was_left(git_dir: &Path, since: Nanos) -> bool {
+    let (mut was_left, mut was_reset) = (false, false);
+    each_move(git_dir, since, &mut |what, is_other| {
+        was_left |= is_other && !is_commit(what);
+        was_reset |= what.starts_with("reset: ");
+    });
+    was_left && !was_reset
+}
+
+fn is_commit(what: &str) -> bool {
+    what.starts_with("commit")
+}
+
+/// What the log of HEAD says of each move since then, and whether it led to another revision.
+fn each_move(git_dir: &Path, since: Nanos, take: &mut dyn FnMut(&str, bool)) {
     let _ = bounded_read::tail(&git_dir.join("logs/HEAD"), 16 << 10, &mut |line| {
         let Some((who, what)) = line.split_once('\t') else {
             return;
         };
-        let mut words = who.rsplit(' ').skip(1);
-        let at = words.next().and_then(|at| at.parse::<Nanos>().ok());
-        let is_commit = what.starts_with("commit");
-        moved |= !is_commit && at.is_some_and(|at| at >= since / 1_000_000_000);
+        let mut revisions = who.split(' ');
+        let is_other = revisions.next() != revisions.next();
+        let at = who.rsplit(' ').nth(1).and_then(|at| at.parse().ok());
+        if at.is_some_and(|at: Nanos| at >= since / 1_000_000_000) {
+            take(what, is_other);
+        }
     });
-    moved
 }
