@@ -59,26 +59,29 @@ fn is_plain(c: char) -> bool {
 
 /// At most `max` characters of a text of an agent's making, safe to show.
 pub fn excerpt(text: &str, max: usize) -> Cow<'_, str> {
-    if text.len() <= max && !text.contains(is_obeyed) {
+    if text.len() <= max && !text.contains(is_invisible) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(truncate(&printable(text), max))
 }
 
-/// What a terminal does not show but obeys: controls, and marks that turn or end a line.
-pub(crate) fn is_obeyed(c: char) -> bool {
+/// Characters that are none to the eye: two names may differ in one alone.
+const WITHOUT_WIDTH: [char; 5] = ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
+
+/// What a terminal does not show: controls, marks that turn or end a line, characters without width.
+pub(crate) fn is_invisible(c: char) -> bool {
     let turns_or_ends = matches!(
         c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
-    turns_or_ends || c.is_control()
+    turns_or_ends || c.is_control() || WITHOUT_WIDTH.contains(&c)
 }
 
-/// Text of an agent's making, safe to show: what a terminal obeys is escaped.
+/// Text of an agent's making, safe to show: what a terminal does not show is escaped.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_obeyed(c) {
+        if is_invisible(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -103,7 +106,6 @@ pub fn truncate(text: &str, max: usize) -> String {
 
 /// The words of a text; characters without width are none.
 pub fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
-    const WITHOUT_WIDTH: [char; 5] = ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
     let words = text.split_whitespace();
     words.filter(|word| !word.trim_matches(WITHOUT_WIDTH).is_empty())
 }

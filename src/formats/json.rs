@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::surrogates;
-use crate::base::text::{is_obeyed, split_bom};
+use crate::base::text::{is_invisible, split_bom};
 use outline::Outline;
 
 /// A value of strings and numbers, which always serializes, as one line with its end. JSON
@@ -33,7 +33,7 @@ pub fn printable(json: String) -> String {
     }
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
-        if c >= '\u{7f}' && is_obeyed(c) {
+        if c >= '\u{7f}' && is_invisible(c) {
             // Every one of them is in the basic plane. A `String` takes everything.
             let _ = write!(escaped, "\\u{:04x}", u32::from(c));
         } else {

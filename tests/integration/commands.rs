@@ -94,11 +94,12 @@ fn what_people_read_fits_their_terminal() {
 }
 
 #[test]
-fn text_of_an_agents_making_cannot_steer_the_terminal() {
+fn text_of_an_agents_making_neither_steers_the_terminal_nor_hides_in_it() {
     let sandbox = Sandbox::new();
     let turns = |c| matches!(c, '\u{202e}' | '\u{2028}' | '\u{2066}');
-    let steers = |c: char| (c.is_control() && c != '\n') || turns(c);
-    let name = "a\u{1b}[2J\u{7}\r\u{7f}\u{9b}\u{202e}\u{2028}\u{2066}b.md";
+    let hides = |c| matches!(c, '\u{200b}' | '\u{feff}');
+    let steers = |c: char| (c.is_control() && c != '\n') || turns(c) || hides(c);
+    let name = "a\u{1b}[2J\u{7}\r\u{7f}\u{9b}\u{202e}\u{2028}\u{2066}\u{200b}\u{feff}b.md";
     let option = format!("--{name}");
     let path = format!(".devt/state/{name}");
     sandbox.hook(&sandbox.by("\u{1b}[31mx", sandbox.write_event(&path, "x")));
