@@ -21,11 +21,14 @@ pub enum Kind {
 
 impl From<FileType> for Kind {
     fn from(kind: FileType) -> Self {
-        match () {
-            () if kind.is_symlink() => Self::Link,
-            () if kind.is_dir() => Self::Dir,
-            () if kind.is_file() => Self::File,
-            () => Self::Other,
+        if kind.is_symlink() {
+            Self::Link
+        } else if kind.is_dir() {
+            Self::Dir
+        } else if kind.is_file() {
+            Self::File
+        } else {
+            Self::Other
         }
     }
 }
