@@ -361,6 +361,7 @@ pub struct Evidence<'c> {
     pub agent: Option<AgentName>,
     pub agent_type: String,
     pub run: Run,
+    written: OnceCell<Vec<String>>,
     /// Why what passes at the event is not proved by it.
     pub doubt: Option<&'static str>,
     log: GateLog<'c>,
@@ -377,6 +378,7 @@ impl<'c> Evidence<'c> {
             agent: None,
             agent_type: String::new(),
             run: Run::default(),
+            written: OnceCell::new(),
             doubt: None,
             log: GateLog::read(&context.project, RECENT),
             since: RefCell::default(),
@@ -401,6 +403,12 @@ impl<'c> Evidence<'c> {
             agent: Some(AgentName::parse("main")),
             ..Self::of(context)
         }
+    }
+
+    /// The files that the agent wrote in this run.
+    pub fn written(&self) -> &[String] {
+        self.written
+            .get_or_init(|| authorship::written_by(self.project, &self.run))
     }
 
     /// How the test ended that a gate needs: the one that decides among those of the run, where

@@ -330,7 +330,13 @@ pub fn add_new<'c>(sites: &mut Vec<Site<'c>>, site: Site<'c>) {
 /// Whether a directory below a root holds state of a system.
 pub fn has_landmark(root: &Root, dir: &str, system: &dyn System) -> bool {
     let mut landmarks = system.info().landmarks.iter();
-    landmarks.any(|landmark| !expand(root, &path::below(dir, landmark)).is_empty())
+    landmarks.any(|landmark| {
+        let path = path::below(dir, landmark);
+        match path.strip_suffix("/*") {
+            Some(parent) => dirs_in(&Path::new(&root.dir).join(parent)).next().is_some(),
+            None => is_there(root, &path),
+        }
+    })
 }
 
 /// The sites of one system that a directory is, or holds under a landmark. Of our own system
@@ -462,20 +468,27 @@ fn located<'c>(
         .collect()
 }
 
-/// The existing paths of a landmark. One with an extension is a file, each other a directory.
+/// The existing paths of a landmark.
 fn expand(root: &Root, path: &str) -> Vec<String> {
     let Some(parent) = path.strip_suffix("/*") else {
-        let whole = Path::new(&root.dir).join(path);
-        let is_there =
-            fs::metadata(&whole).is_ok_and(|meta| meta.is_dir() || whole.extension().is_some());
-        return is_there.then(|| path.to_owned()).into_iter().collect();
+        let there = is_there(root, path).then(|| path.to_owned());
+        return there.into_iter().collect();
     };
-    let dir = Path::new(&root.dir).join(parent);
-    let dirs = list::readable(&dir).filter(|entry| entry.leads_to_dir(&dir));
-    let mut names: Vec<String> = dirs
-        .filter_map(|entry| entry.name.into_string().ok())
-        .collect();
+    let mut names: Vec<_> = dirs_in(&Path::new(&root.dir).join(parent)).collect();
     names.sort_unstable();
     let paths = names.into_iter().map(|name| path::below(parent, &name));
     paths.collect()
+}
+
+/// Whether a landmark exists. One with an extension is a file, each other a directory.
+fn is_there(root: &Root, path: &str) -> bool {
+    let whole = Path::new(&root.dir).join(path);
+    fs::metadata(&whole).is_ok_and(|meta| meta.is_dir() || whole.extension().is_some())
+}
+
+/// The names of the directories in one, in no order.
+fn dirs_in(dir: &Path) -> impl Iterator<Item = String> {
+    list::readable(dir)
+        .filter(|entry| entry.leads_to_dir(dir))
+        .filter_map(|entry| entry.name.into_string().ok())
 }

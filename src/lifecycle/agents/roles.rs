@@ -1,6 +1,7 @@
 //! Whether there are agents with the roles of task groups. A plain OpenSpec project has `tasks.md`
 //! files too: groups are not mentioned in it, and its agents owe nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::base::actor::AgentName;
@@ -17,7 +18,7 @@ use crate::systems::system::Files;
 /// The sites give roles away by their files, the settings by naming one, and Claude Code by
 /// an agent that is called like one.
 pub(crate) fn has_group_roles_around(context: &Context<'_>) -> bool {
-    has_agents_with_roles(context) || context.sites_around_of(groups::ID).iter().any(has_verdicts)
+    has_agents_with_roles(context) || has_verdicts(&context.sites_around_of(groups::ID))
 }
 
 fn has_agents_with_roles(context: &Context<'_>) -> bool {
@@ -48,7 +49,7 @@ pub(crate) fn add_shown<'s>(
     let of_root = known.filter(|site| site.root.is_at(&root.dir));
     sites.extend(of_root.filter(|site| Path::new(&site.dir()).is_dir()));
     let has_groups = sites.iter().any(|site| site.governed.id() == groups::ID);
-    if has_groups && !has_agents_with_roles(context) && !sites.iter().any(has_verdicts) {
+    if has_groups && !has_agents_with_roles(context) && !has_verdicts(&sites) {
         sites.retain(|site| site.governed.id() != groups::ID);
     }
     sites
@@ -92,22 +93,32 @@ fn agent_name(text: &str) -> Option<AgentName> {
     Some(AgentName::parse(name.trim().trim_matches(['"', '\''])))
 }
 
-/// Whether a site, or a change archived beside it, holds a file that only the roles write.
-fn has_verdicts(site: &Site<'_>) -> bool {
-    if site.governed.id() != groups::ID {
-        return false;
-    }
-    let dir = site.dir();
-    let archive = Path::new(&dir).with_file_name("archive");
-    let names = InDir { dir: &archive }.dirs();
-    let archived = names.iter().map(|change| archive.join(change));
-    let mut changes = archived.chain([dir.into()]);
-    changes.any(|change| {
-        let reports = ["review", "test-reports"].into_iter().any(|reports| {
-            let dir = change.join(reports);
-            let mut files = list::readable(&dir);
-            files.any(|file| groups::is_report(&format!("{reports}/{}", file.into_name())))
-        });
-        reports || change.join("STUCK.md").is_file()
-    })
+/// Whether one of the sites, or a change archived beside them, holds a file that only the roles
+/// write.
+fn has_verdicts(sites: &[Site<'_>]) -> bool {
+    let groups = sites.iter().filter(|site| site.governed.id() == groups::ID);
+    let changes: Vec<&Path> = groups.map(|site| Path::new(site.dir())).collect();
+    // Many changes share one.
+    let archives: BTreeSet<_> = changes
+        .iter()
+        .map(|change| change.with_file_name("archive"))
+        .collect();
+    let archived = archives.iter().flat_map(|archive| {
+        let names = InDir { dir: archive }.dirs().into_iter();
+        names.map(|change| archive.join(change))
+    });
+    let mut all = changes
+        .iter()
+        .map(|change| change.to_path_buf())
+        .chain(archived);
+    all.any(|change| holds_verdict(&change))
+}
+
+fn holds_verdict(change: &Path) -> bool {
+    let reports = ["review", "test-reports"].into_iter().any(|reports| {
+        let dir = change.join(reports);
+        let mut files = list::readable(&dir);
+        files.any(|file| groups::is_report(&format!("{reports}/{}", file.into_name())))
+    });
+    reports || change.join("STUCK.md").is_file()
 }

@@ -209,12 +209,12 @@ impl<'c> GateScope<'c> {
     /// The state directory in which the agent left an artifact, where that is one: in a package,
     /// say, while the session is at the root.
     fn written_dir(&self) -> Option<PathBuf> {
-        let (system, run) = (self.governed.system, &self.evidence?.run);
-        if run.started.is_none() || self.own.is_some() || self.sites.is_some() {
+        let (system, evidence) = (self.governed.system, self.evidence?);
+        if evidence.run.started.is_none() || self.own.is_some() || self.sites.is_some() {
             return None;
         }
         let (root, gate_dir) = (self.project.session_root(), system.info().gate_dir?);
-        let mut dirs = authorship::written_by(self.project, run);
+        let mut dirs = evidence.written().to_vec();
         dirs.retain_mut(|file| {
             let Some((dir, name)) = path::split_last(file) else {
                 return false;
@@ -492,9 +492,8 @@ impl Files for GateScope<'_> {
     }
 
     fn agent_wrote(&self) -> Vec<String> {
-        self.evidence.map_or_else(Vec::new, |evidence| {
-            self.entries_of(&authorship::written_by(self.project, &evidence.run))
-        })
+        self.evidence
+            .map_or_else(Vec::new, |evidence| self.entries_of(evidence.written()))
     }
 
     fn uncounted(&self, run: &Workflow) -> Vec<Gate> {

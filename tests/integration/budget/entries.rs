@@ -3,21 +3,43 @@
 
 use std::time::Duration;
 
-use super::{Event, Run, program};
+use serde_json::Value;
+
+use super::{Event, Run, end_of, program};
 use crate::support::Sandbox;
 
 const SCRATCHPAD: &str = ".devt/state/scratchpad.md";
 
-fn review(n: usize) -> String {
+pub(super) fn review(n: usize) -> String {
     format!(".devt/state/review-part-{n}.md")
 }
 
-fn change(n: usize) -> String {
+pub(super) fn change(n: usize) -> String {
     format!("openspec/changes/change-{n}/tasks.md")
 }
 
+/// Ten changes, and all others archived.
+fn archived(n: usize) -> String {
+    match n {
+        0..10 => change(n),
+        _ => format!("openspec/changes/archive/2026-01-01-change-{n}/tasks.md"),
+    }
+}
+
+fn look(sandbox: &Sandbox) -> Value {
+    sandbox.bash_event("cargo test")
+}
+
+fn end(sandbox: &Sandbox) -> Value {
+    end_of(sandbox, "Explore", "Done.")
+}
+
 /// A project with so many files, so long after a look that nothing is in doubt.
-fn known(program: &std::path::Path, n_files: usize, file: fn(usize) -> String) -> Sandbox {
+pub(super) fn known(
+    program: &std::path::Path,
+    n_files: usize,
+    file: fn(usize) -> String,
+) -> Sandbox {
     let sandbox = Sandbox::new();
     for n in 0..n_files {
         sandbox.write(&file(n), "## 1. Part\n");
@@ -31,44 +53,52 @@ fn known(program: &std::path::Path, n_files: usize, file: fn(usize) -> String) -
     sandbox
 }
 
-fn run(sandbox: &Sandbox, event: serde_json::Value) -> Run<'_> {
+pub(super) fn run(sandbox: &Sandbox, event: Value) -> Run<'_> {
     let event = event.to_string();
     Run { sandbox, event }
 }
 
-/// What there may be many of: how many are compared, and the most system calls and instructions
-/// that a look may take for one more. Of a change they are for its directory and its file.
-type Many = (&'static str, [usize; 3], fn(usize) -> String, u64, u64);
+/// What there may be many of, and how many are compared; an event, and the most system calls and
+/// instructions that it may take for one more. Of a change they are for its directory and its file.
+struct Many {
+    what: &'static str,
+    counts: [usize; 3],
+    file: fn(usize) -> String,
+    event: Event,
+    most_calls: u64,
+    most_instructions: u64,
+}
+
+#[rustfmt::skip]
 const MANY: &[Many] = &[
-    ("entries", [100, 1_000, 10_000], review, 1, 9_200),
-    ("changes", [10, 100, 1_000], change, 5, 27_500),
+    Many { what: "entries, a look", counts: [100, 1_000, 10_000], file: review, event: look, most_calls: 1, most_instructions: 9_200 },
+    Many { what: "changes, a look", counts: [10, 100, 1_000], file: change, event: look, most_calls: 5, most_instructions: 27_500 },
+    Many { what: "changes, an agent's end", counts: [10, 100, 1_000], file: change, event: end, most_calls: 8, most_instructions: 41_000 },
+    Many { what: "archived changes, an agent's end", counts: [20, 110, 1_010], file: archived, event: end, most_calls: 3, most_instructions: 8_000 },
 ];
 
 /// As many calls more, whatever the number: to list a large directory takes several.
 const SLACK: u64 = 40;
 
 #[test]
-fn a_look_costs_in_proportion_to_what_is_there() {
+fn an_event_costs_in_proportion_to_what_is_there() {
     let Some(program) = program() else { return };
     let mut over = Vec::new();
-    for (what, counts, file, most_calls, most_instructions) in MANY {
-        let costs = counts.map(|n| {
-            let sandbox = known(&program, n, *file);
-            let look = run(&sandbox, sandbox.bash_event("cargo test"));
-            let calls = look.calls(&program, &["hook"]).cast_unsigned();
-            (n as u64, calls, look.instructions(&program))
+    for many in MANY {
+        let costs = many.counts.map(|n| {
+            let sandbox = known(&program, n, many.file);
+            let event = run(&sandbox, (many.event)(&sandbox));
+            let calls = event.calls(&program, &["hook"]).cast_unsigned();
+            (n as u64, calls, event.instructions(&program))
         });
         for pair in costs.windows(2) {
-            let [(few, calls, instructions), (many, more_calls, more)] = [pair[0], pair[1]];
-            let added = many - few;
-            let (more_calls, each) = (more_calls - calls, (more - instructions) / added);
-            eprintln!(
-                "{few} to {many} {what}: {more_calls} calls; {each} of {most_instructions} instructions each"
-            );
-            if more_calls > most_calls * added + SLACK || each > *most_instructions {
-                over.push(format!(
-                    "{few} to {many} {what}: {more_calls} calls, {each} each"
-                ));
+            let [(few, calls, instructions), (more, more_calls, costly)] = [pair[0], pair[1]];
+            let (what, added) = (many.what, more - few);
+            let (calls, each) = (more_calls - calls, (costly - instructions) / added);
+            let found = format!("{few} to {more} {what}: {calls} calls; {each} instructions each");
+            eprintln!("{found} of {}", many.most_instructions);
+            if calls > many.most_calls * added + SLACK || each > many.most_instructions {
+                over.push(found);
             }
         }
     }
