@@ -158,6 +158,15 @@ fn calls(site: &Site, len: usize) -> Vec<Case> {
     cases
 }
 
+/// The agent whose end moves a gate.
+const REVIEWER: &str = "agent-flow:Lawliet";
+
+/// The start of an agent; its end follows.
+fn agent_start(site: &Site, agent: &str) -> Value {
+    let rest = json!({ "agent_id": "a-1", "agent_type": agent });
+    event(site, "SubagentStart", rest)
+}
+
 /// The end of an agent whose reply is a report of about `len` bytes.
 pub fn agent_end(site: &Site, agent: &str, len: usize) -> Value {
     let rest = json!({
@@ -183,7 +192,8 @@ fn moments(site: &Site, len: usize) -> Vec<Case> {
     let end = |name: &str, agent| Case::hook(name, &agent_end(site, agent, len), Answer::Silence);
     vec![
         end("SubagentStop, no gate", "Explore").with(state, None),
-        end("SubagentStop, gate change", "agent-flow:Lawliet")
+        end("SubagentStop, gate change", REVIEWER)
+            .after(&agent_start(site, REVIEWER))
             .with(state, Some(&review))
             .with(RUNS, None)
             // Where builds until 0.2.0 keep it.

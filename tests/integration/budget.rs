@@ -103,11 +103,10 @@ const CALLS: &[(&str, i64, Event)] = &[
         known(sandbox);
         sandbox.event_of("SessionStart")
     }),
-    ("gate change", 126, |sandbox| {
-        let state =
-            include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
-        sandbox.write(".claude/orchestration.local.md", state);
-        end_of(sandbox, "agent-flow:Lawliet", "### Verdict: APPROVED")
+    ("gate change", 250, |sandbox| {
+        sandbox.write(".claude/orchestration.local.md", RUN);
+        known(sandbox);
+        reviewed(sandbox)
     }),
 ];
 
@@ -136,6 +135,19 @@ fn end_of(sandbox: &Sandbox, agent: &str, reply: &str) -> Value {
     event
 }
 
+/// A run of which the implementation has passed.
+const RUN: &str =
+    include_str!("../fixtures/agent-flow/04-orchestration-after-implementation-passed.md");
+
+/// The end of a review whose start was seen.
+fn reviewed(sandbox: &Sandbox) -> Value {
+    let end = end_of(sandbox, "agent-flow:Lawliet", "### Verdict: APPROVED");
+    let mut start = end.clone();
+    start["hook_event_name"] = "SubagentStart".into();
+    sandbox.hook(&start);
+    end
+}
+
 #[test]
 fn an_event_takes_few_system_calls() {
     let Some(program) = program() else { return };
@@ -155,6 +167,28 @@ fn an_event_takes_few_system_calls() {
         }
     }
     assert!(over.is_empty(), "{over:#?}");
+}
+
+/// What a line of the file may cost: it is parsed once, and once more to prove the edit.
+#[test]
+fn a_gate_change_parses_its_file_once() {
+    let Some(program) = program() else { return };
+    const MOST: u64 = 31_000;
+    let [short, long] = [0, 100].map(|n| {
+        let lines: String = (0..n).map(|n| format!("note_{n}: \"text\"\n")).collect();
+        let sandbox = Sandbox::new();
+        let text = RUN.replacen("task: ", &format!("{lines}task: "), 1);
+        sandbox.write(".claude/orchestration.local.md", &text);
+        known(&sandbox);
+        let run = Run {
+            event: reviewed(&sandbox).to_string(),
+            sandbox: &sandbox,
+        };
+        run.instructions(&program)
+    });
+    let each = (long - short) / 100;
+    eprintln!("a line of a state file: {each} of {MOST} instructions");
+    assert!(each <= MOST, "{each} instructions a line, not {MOST}");
 }
 
 /// So many bytes of lines of one kind.
