@@ -1,6 +1,8 @@
 //! The decision about a call, from claims, the actor and the rules. The disk is asked through
 //! [`Call`] alone.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::io;
 
 use crate::base::actor::Actor;
@@ -43,6 +45,40 @@ pub struct Call<'a> {
     pub targets: &'a [Target],
     /// Whether there is a file at an absolute path.
     pub exists: fn(&str) -> bool,
+    /// The collapsed paths of the targets.
+    paths: OnceCell<BTreeSet<String>>,
+}
+
+impl<'a> Call<'a> {
+    pub fn new(
+        (actor, channel): (&'a Actor, Channel),
+        cwd: &'a str,
+        targets: &'a [Target],
+        exists: fn(&str) -> bool,
+    ) -> Self {
+        Self {
+            actor,
+            channel,
+            cwd,
+            targets,
+            exists,
+            paths: OnceCell::new(),
+        }
+    }
+
+    /// The targets below a directory, relative to it.
+    pub(super) fn targets_below(&self, dir: &str) -> impl Iterator<Item = &str> {
+        let paths = self.paths.get_or_init(|| {
+            let targets = self.targets.iter();
+            targets
+                .map(|target| path::collapse(&target.path).into_owned())
+                .collect()
+        });
+        let dir = format!("{dir}/");
+        paths
+            .range(dir.clone()..)
+            .map_while(move |path| path.strip_prefix(&dir))
+    }
 }
 
 /// What is said about a call.

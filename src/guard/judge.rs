@@ -41,13 +41,12 @@ pub(crate) fn judge_changes<'w>(
     let (mut claims, surplus) = claims::judged(&targets, &context.project, context.registry)?;
     leave_own_tools_alone(&mut claims, event, &context.rules.settings);
     let actor = event.actor();
-    let call = Call {
-        actor: &actor,
-        channel: Channel::of(event.tool()),
-        cwd: &context.cwd,
-        targets: &targets,
+    let call = Call::new(
+        (&actor, Channel::of(event.tool())),
+        &context.cwd,
+        &targets,
         exists,
-    };
+    );
     let mut decision = decision::decide(&claims, &call, &|claim| contents_after(event, claim))?
         .and(own_verbs::denials(context, &actor, &changes.own_commands));
     if let (Some(surplus), false) = (surplus, matches!(decision, Decision::Deny(_))) {

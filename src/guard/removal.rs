@@ -1,7 +1,6 @@
 //! What a call may take away.
 
 use crate::base::actor::Actor;
-use crate::base::path;
 use crate::base::target::{Act, Spelling};
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{AtReset, Classification, Row, Writer};
@@ -163,11 +162,14 @@ fn exempt(entry: &str) -> Objection {
 
 /// Whether the call moves a whole site to where its system archives it.
 fn is_archiving(claim: &Claim<'_>, call: &Call<'_>) -> bool {
-    let mut targets = call.targets.iter();
-    claim.target.act == Act::MoveAway
-        && targets.any(|target| {
-            let collapsed = path::collapse(&target.path);
-            let to = claim.root.relative(&collapsed);
-            to.is_some_and(|to| claim.governed.system.archives(&claim.site, to))
-        })
+    let Some((dir, name)) = claim.governed.system.archive_of(&claim.site) else {
+        return false;
+    };
+    if claim.target.act != Act::MoveAway {
+        return false;
+    }
+    claim.root.paths(&dir).any(|dir| {
+        let mut moved = call.targets_below(&dir);
+        moved.any(|target| target.split('/').any(|part| part.ends_with(name)))
+    })
 }

@@ -1,7 +1,6 @@
 //! The recorder at the events of the hook: which calls are noted, which events say that calls
 //! are over, and how what was found is reported.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -63,13 +62,11 @@ pub(crate) fn text_of(event: &Event<'_>, changes: &Analysis) -> Option<CallText>
         }
         _ => return None,
     };
-    let paths = changes
-        .targets
-        .iter()
-        .map(|target| path::collapse(&target.path));
+    let targets = changes.targets.iter();
+    let paths = targets.map(|target| path::collapse(&target.path).into_owned());
     Some(CallText {
         text,
-        targets: paths.map(Cow::into_owned).collect(),
+        targets: paths.collect::<Vec<_>>().into(),
         programs,
         version_control: changes.checks_out,
     })
@@ -141,7 +138,7 @@ pub(crate) fn before_call(
         return;
     }
     if let Some(call) = call {
-        let recorder = Recorder::around(context, &call.text, &call.targets);
+        let recorder = Recorder::around(context, &call.text, call.targets.iter());
         recorder.before(
             caller(event),
             Scope::All,
@@ -185,7 +182,7 @@ pub(crate) fn after_call(context: &Context<'_>, event: &Event<'_>, claims: &[Cla
         Some(Work::RunsCode(call)) => &call.text,
         _ => event.input.command.as_str(),
     };
-    let recorder = Recorder::around(context, text, &paths);
+    let recorder = Recorder::around(context, text, paths.iter().map(String::as_str));
     let ran = event.duration_ms.value().as_i64();
     let found = recorder.after(&caller(event), work.clone(), ran, background_task(event));
     say(context, event.kind(), &found)

@@ -62,6 +62,12 @@ impl Root {
         }
     }
 
+    /// The same by each name of the root.
+    pub fn paths(&self, below: &str) -> impl Iterator<Item = String> {
+        let names = self.names();
+        names.map(move |name| path::below(name.trim_end_matches('/'), below))
+    }
+
     /// Whether a directory, as a call names it, is the root.
     pub fn is_at(&self, dir: &str) -> bool {
         self.names().any(|name| name == dir)

@@ -1,10 +1,13 @@
 //! Changes that belong together: what one call took away of a site at once, and a directory
 //! that got another name.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::{fmt, iter};
 
+use crate::base::disk::list::{self, Entry};
 use crate::base::disk::stat::Stat;
 use crate::base::path;
 use crate::recorder::calls::Work;
@@ -69,13 +72,17 @@ pub(super) fn find(
     judged: &[Option<Judged<'_, '_>>],
 ) -> BTreeMap<usize, Bulk> {
     let mut bulk = BTreeMap::new();
-    for ((dir, _), removed) in by_site_and_call(facts, judged) {
-        let dir = Path::new(&dir);
-        let Some(what) = excess(index, judged, dir, &removed) else {
+    let groups = by_site_and_call(facts, judged);
+    let left = count_left(index, groups.keys().map(|(dir, _)| Path::new(dir)));
+    let archives = Archives::default();
+    for ((dir, _), removed) in &groups {
+        let dir = Path::new(dir);
+        let n_left = left.get(dir).copied().unwrap_or(0);
+        let Some(what) = excess(dir, removed, n_left, judged, &archives) else {
             continue;
         };
-        let taken = removed.state;
-        match (renamed_to(facts, dir, &taken), taken.first()) {
+        let taken = &removed.state;
+        match (renamed_to(facts, dir, taken), taken.first()) {
             (Some(to), Some(first)) => {
                 let from = dir.to_owned();
                 let renamed = Renamed { from, to };
@@ -91,7 +98,7 @@ pub(super) fn find(
                     taken.len(),
                     dir.display()
                 );
-                bulk.extend(taken.into_iter().map(|at| (at, Bulk::Taken(why.clone()))));
+                bulk.extend(taken.iter().map(|at| (*at, Bulk::Taken(why.clone()))));
             }
         }
     }
@@ -127,22 +134,35 @@ fn by_site_and_call(
     groups
 }
 
+/// How many entries each of some directories still has.
+fn count_left<'d>(index: &Index, dirs: impl Iterator<Item = &'d Path>) -> HashMap<&'d Path, usize> {
+    let mut left: HashMap<_, _> = dirs.map(|dir| (dir, 0)).collect();
+    if left.is_empty() {
+        return left;
+    }
+    for (path, _) in index.entries() {
+        for dir in Path::new(path).ancestors() {
+            if let Some(n_left) = left.get_mut(dir) {
+                *n_left += 1;
+            }
+        }
+    }
+    left
+}
+
 /// How much of a site was taken away, where that is too much.
 fn excess(
-    index: &Index,
-    judged: &[Option<Judged<'_, '_>>],
     dir: &Path,
     removed: &Removed,
+    n_left: usize,
+    judged: &[Option<Judged<'_, '_>>],
+    archives: &Archives,
 ) -> Option<&'static str> {
-    let n_left = index
-        .entries()
-        .filter(|(path, _)| Path::new(path).starts_with(dir))
-        .count();
     let n_taken = removed.state.len();
     // A site that was made anew at once is there again; a file in its place is none.
     if is_no_dir(dir) || n_left == 0 && removed.n_entries >= BULK {
         let mut taken = removed.state.iter().filter_map(|at| judged[*at].as_ref());
-        (!taken.any(was_archived)).then_some("all of it")
+        (!taken.any(|judged| archives.hold(judged))).then_some("all of it")
     } else {
         (n_taken >= BULK && n_taken >= n_left).then_some("most of it")
     }
@@ -155,10 +175,11 @@ fn renamed_to(facts: &Facts<'_, '_>, dir: &Path, taken: &[usize]) -> Option<Path
     for at in taken {
         let change = &facts.changes[*at];
         let name = change.path().strip_prefix(dir).ok()?;
-        let moved = facts.changes.iter().find(|other| {
-            let pair = other.after.zip(change.before);
-            other.before.is_none()
-                && pair.is_some_and(|(after, before)| after.is_same_entry(&before))
+        let before = change.before?;
+        let mut arrived = facts.moved().arrived.get(&before.ino)?.iter();
+        let moved = arrived.find(|other| {
+            let after = other.after;
+            after.is_some_and(|after| after.is_same_entry(&before))
         })?;
         let above = moved.path().ancestors().nth(name.iter().count())?;
         if above.join(name) != moved.path() || to.as_deref().is_some_and(|to| to != above) {
@@ -169,23 +190,78 @@ fn renamed_to(facts: &Facts<'_, '_>, dir: &Path, taken: &[usize]) -> Option<Path
     to
 }
 
-/// Whether the site of a removed entry was moved to where its system archives it: the
-/// entry is there.
-fn was_archived(judged: &Judged<'_, '_>) -> bool {
-    let claim = &judged.claim;
-    let Some(((changes, change), before)) = path::split_last(&claim.site).zip(judged.change.before)
-    else {
-        return false;
-    };
-    let archive = path::below(changes, "archive");
-    let whole = claim.root.path(&archive);
-    // In place of the change, or in a directory there.
-    let mut places = crate::base::disk::list::readable(whole.as_ref())
-        .map(|dir| path::below(&archive, &dir.into_name()))
-        .flat_map(|dir| [path::below(&dir, change), dir]);
-    places.any(|to| {
-        let entry = path::below(&claim.root.path(&to), &claim.entry);
-        claim.governed.system.archives(&claim.site, &to)
-            && Stat::of(entry.as_ref()).is_ok_and(|stat| stat.ino == before.ino)
-    })
+/// The archives that sites were moved into, each read when it is first asked.
+#[derive(Default)]
+struct Archives(RefCell<HashMap<String, Rc<ArchiveDirs>>>);
+
+/// What is in an archive: sites, and directories of sites.
+struct ArchiveDirs {
+    dir: String,
+    names: Vec<String>,
+    /// The directories in those, by their names.
+    nested: OnceCell<HashMap<String, Vec<String>>>,
+}
+
+impl Archives {
+    /// Whether the site of a removed entry was moved to where its system archives it: the
+    /// entry is there.
+    fn hold(&self, judged: &Judged<'_, '_>) -> bool {
+        let claim = &judged.claim;
+        let archive = claim.governed.system.archive_of(&claim.site);
+        let Some(((dir, name), before)) = archive.zip(judged.change.before) else {
+            return false;
+        };
+        let archive = self.at(claim.root.path(&dir));
+        let in_place = archive.names.iter().filter(|there| there.ends_with(name));
+        let mut places = in_place
+            .map(|there| path::below(&archive.dir, there))
+            .chain(archive.nested(name));
+        places.any(|place| {
+            let entry = path::below(&place, &claim.entry);
+            Stat::of(entry.as_ref()).is_ok_and(|stat| stat.ino == before.ino)
+        })
+    }
+
+    fn at(&self, dir: String) -> Rc<ArchiveDirs> {
+        let mut known = self.0.borrow_mut();
+        let archive = known
+            .entry(dir.clone())
+            .or_insert_with(|| Rc::new(ArchiveDirs::read(dir)));
+        archive.clone()
+    }
+}
+
+impl ArchiveDirs {
+    fn read(dir: String) -> Self {
+        let names = names_in(&dir);
+        Self {
+            dir,
+            names,
+            nested: OnceCell::new(),
+        }
+    }
+
+    /// The directories of a name that are in one of the archive. That is asked only where the
+    /// archive itself has none: it reads all of them.
+    fn nested(&self, name: &str) -> impl Iterator<Item = String> {
+        iter::once_with(move || {
+            let nested = self.nested.get_or_init(|| {
+                let mut nested: HashMap<String, Vec<String>> = HashMap::new();
+                for above in &self.names {
+                    let above = path::below(&self.dir, above);
+                    for name in names_in(&above) {
+                        let whole = path::below(&above, &name);
+                        nested.entry(name).or_default().push(whole);
+                    }
+                }
+                nested
+            });
+            nested.get(name).cloned().unwrap_or_default()
+        })
+        .flatten()
+    }
+}
+
+fn names_in(dir: &str) -> Vec<String> {
+    list::readable(dir.as_ref()).map(Entry::into_name).collect()
 }

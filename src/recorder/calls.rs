@@ -5,6 +5,7 @@
 
 use std::cell::OnceCell;
 use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -99,7 +100,7 @@ pub enum Work {
 pub struct CallText {
     pub text: String,
     /// The paths that it was read to write.
-    pub targets: Vec<String>,
+    pub targets: Paths,
     /// What runs in it that may write more than was read from it.
     pub programs: Vec<String>,
     /// Whether it runs version control that changes files.
@@ -115,14 +116,45 @@ impl CallText {
     /// Whether the text holds the last part of a path, or the call was read to write it.
     pub fn names(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
-        self.text.contains(name) || self.targets.iter().any(|target| target == path)
+        self.text.contains(name) || self.targets.contains(path)
     }
 
     /// Whether a path is one of its targets, is below one, or is made on the way to one.
     pub fn reaches(&self, path: &str) -> bool {
-        self.targets.iter().any(|target| {
-            path::relative(path, target).is_some() || path::relative(target, path).is_some()
-        })
+        let mut above = iter::successors(Some(path), |path| Some(path::split_last(path)?.0));
+        above.any(|path| self.targets.contains(path)) || self.targets.lead_through(path)
+    }
+}
+
+/// Absolute paths, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<String>")]
+pub struct Paths(Vec<String>);
+
+impl From<Vec<String>> for Paths {
+    fn from(mut paths: Vec<String>) -> Self {
+        paths.sort_unstable();
+        paths.dedup();
+        Self(paths)
+    }
+}
+
+impl Paths {
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    pub fn contains(&self, path: &str) -> bool {
+        let found = self.0.binary_search_by(|known| known.as_str().cmp(path));
+        found.is_ok()
+    }
+
+    /// Whether one of them is below a directory.
+    fn lead_through(&self, dir: &str) -> bool {
+        let below = format!("{}/", dir.trim_end_matches('/'));
+        let first = self.0.partition_point(|path| *path < below);
+        let next = self.0.get(first);
+        next.is_some_and(|path| path.starts_with(&below))
     }
 }
 
@@ -456,5 +488,42 @@ fn plain_id(id: &str) -> String {
         id.to_owned()
     } else {
         BlobId::of(id.as_bytes()).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_reaches_what_is_on_the_way_to_its_targets_and_below_them() {
+        let targets = ["/p/a", "/p/a-b/c", "/p/d/e/f", "/p/d/e/f", "/p/d.md"];
+        let call = CallText {
+            targets: targets.map(str::to_owned).to_vec().into(),
+            ..CallText::default()
+        };
+        for path in [
+            "/",
+            "/p",
+            "/p/a",
+            "/p/a/x/y",
+            "/p/a-b",
+            "/p/d",
+            "/p/d/e",
+            "/p/d/e/f/g",
+        ] {
+            assert!(call.reaches(path), "{path}");
+        }
+        for path in [
+            "/q", "/p/b", "/p/a-", "/p/a-b/d", "/p/d/ef", "/p/d/e/g", "/pp",
+        ] {
+            assert!(!call.reaches(path), "{path}");
+        }
+        assert!(!CallText::default().reaches("/p"));
+        let everywhere = CallText {
+            targets: vec!["/".to_owned()].into(),
+            ..CallText::default()
+        };
+        assert!(everywhere.reaches("/p/a") && everywhere.reaches("/"));
     }
 }

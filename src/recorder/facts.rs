@@ -1,7 +1,8 @@
 //! The facts of each change: who can have made it and what the rules say to it. `verdict` decides by
 //! them.
 
-use std::cell::{LazyCell, RefCell};
+use std::cell::{LazyCell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -36,6 +37,28 @@ pub(super) struct Facts<'s, 'w> {
     /// A call without a note: only names are judged of what it can have made.
     pub(super) unnoted: Option<&'s Call>,
     pub(super) git: RefCell<TrackedFiles>,
+    pub(super) moved: OnceCell<Moved<'s>>,
+}
+
+/// The changes by the inodes of what left its path, and of what is new at its own.
+pub(super) struct Moved<'s> {
+    pub(super) left: HashMap<u64, Vec<&'s Change>>,
+    pub(super) arrived: HashMap<u64, Vec<&'s Change>>,
+}
+
+impl<'s> Moved<'s> {
+    fn of(changes: &'s [Change]) -> Self {
+        let (mut left, mut arrived) = (HashMap::new(), HashMap::new());
+        for change in changes {
+            let (there, ino): (&mut HashMap<_, Vec<_>>, _) = match (change.before, change.after) {
+                (Some(before), None) => (&mut left, before.ino),
+                (None, Some(after)) => (&mut arrived, after.ino),
+                _ => continue,
+            };
+            there.entry(ino).or_default().push(change);
+        }
+        Self { left, arrived }
+    }
 }
 
 /// One change with what is decided about it.
@@ -181,6 +204,10 @@ impl<'s> Facts<'s, '_> {
             && self.unnoted.is_some_and(|other| other.id() == call.id())
     }
 
+    pub(super) fn moved(&self) -> &Moved<'s> {
+        self.moved.get_or_init(|| Moved::of(self.changes))
+    }
+
     /// The calls that can have made a change.
     pub(super) fn candidates(&self, change: &Change) -> Vec<&'s Call> {
         let calls = self.calls.iter();
@@ -294,12 +321,10 @@ fn former_name<'s>(facts: &Facts<'s, '_>, change: &Change) -> Option<&'s Change>
     if change.before.is_some() {
         return None;
     }
-    facts.changes.iter().find(|other| {
-        other.after.is_none()
-            && other
-                .before
-                .is_some_and(|before| after.is_same_entry(&before))
-            && is_gone(other.path())
+    let left = facts.moved().left.get(&after.ino);
+    left.into_iter().flatten().copied().find(|other| {
+        let before = other.before;
+        before.is_some_and(|before| after.is_same_entry(&before)) && is_gone(other.path())
     })
 }
 

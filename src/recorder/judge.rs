@@ -96,13 +96,12 @@ impl<'a, 's> Judged<'a, 's> {
     }
 
     fn call<'c>(&'c self, actor: &'c Actor) -> Call<'c> {
-        Call {
-            actor,
-            channel: Channel::FileTool,
-            cwd: self.cwd,
-            targets: std::slice::from_ref(&self.claim.target),
+        Call::new(
+            (actor, Channel::FileTool),
+            self.cwd,
+            std::slice::from_ref(&self.claim.target),
             exists,
-        }
+        )
     }
 
     /// The text that a rule judges, with the one before it.

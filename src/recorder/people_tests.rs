@@ -187,7 +187,7 @@ impl Run {
                 let target = self.scene.path(self.random.of(COMMON));
                 Work::RunsCode(CallText {
                     text: format!("cat {}", target.display()),
-                    targets: vec![target.to_str().unwrap().to_owned()],
+                    targets: vec![target.to_str().unwrap().to_owned()].into(),
                     ..CallText::default()
                 })
             }

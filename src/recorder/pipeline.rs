@@ -1,6 +1,6 @@
 //! One look and all that follows from it: look → changes → decide → undo → record.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::io;
 use std::path::Path;
 use std::time::Instant;
@@ -338,6 +338,7 @@ fn settle(
         changes: ready,
         unnoted: step.unnoted.as_ref(),
         git: RefCell::default(),
+        moved: OnceCell::new(),
     };
     let (acting, leaving): (Vec<_>, Vec<_>) = facts::decide_all(&facts, index)
         .into_iter()

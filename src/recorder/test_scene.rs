@@ -121,7 +121,7 @@ impl Scene {
                 cwd: dir,
                 home: None,
                 text: "",
-                targets: &[],
+                targets: Vec::new(),
             },
             now: Utc::now() + self.ahead.get(),
         })

@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use self::report::ReportKind;
 use self::tasks::has_numbered_groups;
 use crate::base::actor::AgentName;
+use crate::base::path::split_last;
 use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
 use crate::systems::gate_record::GateRecord;
@@ -90,13 +91,9 @@ impl System for Groups {
 
     /// A finished change moves into `archive/` beside it, under its name with a
     /// date in front.
-    fn archives(&self, site: &str, to: &str) -> bool {
-        let Some((changes, change)) = site.rsplit_once('/') else {
-            return false;
-        };
-        let archived = below(to, &format!("{changes}/archive")).map(|place| place.entry);
-        let mut names = archived.into_iter().flat_map(|entry| entry.split('/'));
-        names.any(|name| name.ends_with(change))
+    fn archive_of<'s>(&self, site: &'s str) -> Option<(String, &'s str)> {
+        let (changes, change) = split_last(site)?;
+        Some((format!("{changes}/archive"), change))
     }
 
     /// The verdict files of an agent's kind that are there.

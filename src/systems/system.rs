@@ -183,10 +183,10 @@ pub trait System: Sync {
         Ok(Vec::new())
     }
 
-    /// Whether the system archives a whole site by moving it to a path. Both are
-    /// relative to the root.
-    fn archives(&self, _site: &str, _to: &str) -> bool {
-        false
+    /// Where the system archives a whole site by moving it: a directory, relative to the root as
+    /// the site is, and what the name of the site or of one on the way to it ends with in there.
+    fn archive_of<'s>(&self, _site: &'s str) -> Option<(String, &'s str)> {
+        None
     }
 
     /// The id of the workflow that runs in a site, for the records.

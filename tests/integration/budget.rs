@@ -5,6 +5,7 @@
 //! The release build is measured: `STATEWARDEN_BUDGET_BIN` names it, with the
 //! program `floor` of `benches/` beside it. Without it the test says so.
 
+mod acts;
 mod contracts;
 mod entries;
 mod logs;

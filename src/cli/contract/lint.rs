@@ -297,13 +297,12 @@ impl Lint<'_> {
         let denials = acts.iter().map(|act| {
             let absolute = self.context.project.main.path(path.trim_end_matches('/'));
             let targets = [Target::literal(absolute, *act)];
-            let call = Call {
-                actor,
-                channel: Channel::Shell,
-                cwd: &self.context.project.main.dir,
-                targets: &targets,
-                exists: |_| false,
-            };
+            let call = Call::new(
+                (actor, Channel::Shell),
+                &self.context.project.main.dir,
+                &targets,
+                |_| false,
+            );
             let claims = claims::of(&targets, &self.context.project, self.registry).ok()?;
             let decided = decision::decide(&claims, &call, &|_| Ok(None)).ok()?;
             decided.denials().first().cloned()

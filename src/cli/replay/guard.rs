@@ -368,13 +368,13 @@ impl Reader<'_> {
         let targets = found.targets;
         let mut claimed = claims::of(&targets, project, self.registry).ok()?;
         leave_own_tools_alone(&mut claimed, event, self.settings);
-        let call = Call {
-            actor: &event.actor(),
-            channel: Channel::of(event.tool()),
-            cwd: &self.cwd,
-            targets: &targets,
-            exists: |_| false,
-        };
+        let actor = event.actor();
+        let call = Call::new(
+            (&actor, Channel::of(event.tool())),
+            &self.cwd,
+            &targets,
+            |_| false,
+        );
         let content = |claim: &Claim<'_>| {
             let after = match (&claim.target.text, event.tool()) {
                 (Some(Text::Whole(text)), _) => Some(text.to_string()),
