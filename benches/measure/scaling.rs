@@ -172,14 +172,32 @@ fn listed(site: &Site, n: usize) -> Result<Vec<Case>> {
     Ok(writes.into_iter().chain(commands).collect())
 }
 
-/// Commands where `n` OpenSpec changes are under way.
-fn changed(site: &Site, n: usize) -> Result<[Case; 2]> {
-    let project = format!("changes-{n}");
+/// Calls where `n` OpenSpec changes are under way, a command that moves all of them, and an agent's
+/// end; and one where as many are archived.
+fn changed(site: &Site, n: usize) -> Result<Vec<Case>> {
+    const TASKS: &str = "## 1. One\n\n- [ ] 1.1 A\n";
+    let (project, archived) = (format!("changes-{n}"), format!("archived-{n}"));
     for i in 0..n {
         let tasks = format!("openspec/changes/change-{i}/tasks.md");
-        site.prepare(&project, &tasks, "## 1. One\n\n- [ ] 1.1 A\n")?;
+        site.prepare(&project, &tasks, TASKS)?;
+        let tasks = format!("openspec/changes/archive/2026-01-01-change-{i}/tasks.md");
+        site.prepare(&archived, &tasks, TASKS)?;
+        let tasks = format!("openspec/changes/change-{}/tasks.md", i % 10);
+        site.prepare(&archived, &tasks, TASKS)?;
     }
-    Ok(around_bash(site, &project, &format!("{n} changes")))
+    let all_moved = "mv openspec/changes/change-* openspec/changes/archive/";
+    let end = agent_end(site, "Explore", 300);
+    let others = [
+        (&project, "Bash that moves all, changes", bash(site, all_moved)),
+        (&project, "SubagentStop, changes", end.clone()),
+        (&archived, "SubagentStop, archived changes", end),
+    ]
+    .map(|(project, name, event)| {
+        let name = name.replace("changes", &format!("{n} changes"));
+        Case::hook(&name, &event, Answer::Silence).moved(site, project)
+    });
+    let around = around_bash(site, &project, &format!("{n} changes"));
+    Ok(around.into_iter().chain(others).collect())
 }
 
 /// Calls that are not about any of `n` contracts in files.
