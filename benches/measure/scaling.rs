@@ -175,7 +175,7 @@ fn listed(site: &Site, n: usize) -> Result<Vec<Case>> {
 /// Calls where `n` OpenSpec changes are under way, a command that moves all of them, and an agent's
 /// end; and one where as many are archived.
 fn changed(site: &Site, n: usize) -> Result<Vec<Case>> {
-    const TASKS: &str = "## 1. One\n\n- [ ] 1.1 A\n";
+    const TASKS: &str = "## 1. One\n\n- [x] 1.1 A\n";
     let (project, archived) = (format!("changes-{n}"), format!("archived-{n}"));
     for i in 0..n {
         let tasks = format!("openspec/changes/change-{i}/tasks.md");
