@@ -3,6 +3,7 @@
 //! changes are undone where one call alone can have made them.
 
 pub mod agents;
+mod archives;
 mod bulk;
 pub mod calls;
 pub mod changes;

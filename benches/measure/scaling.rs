@@ -188,7 +188,11 @@ fn changed(site: &Site, n: usize) -> Result<Vec<Case>> {
     let all_moved = "mv openspec/changes/change-* openspec/changes/archive/";
     let end = agent_end(site, "Explore", 300);
     let others = [
-        (&project, "Bash that moves all, changes", bash(site, all_moved)),
+        (
+            &project,
+            "Bash that moves all, changes",
+            bash(site, all_moved),
+        ),
         (&project, "SubagentStop, changes", end.clone()),
         (&archived, "SubagentStop, archived changes", end),
     ]

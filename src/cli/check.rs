@@ -235,7 +235,7 @@ fn check_paths(args: &Args, context: &CliContext<'_>) -> Result<Vec<PathRow>> {
     paths
         .map(|path| {
             let targets = [Target::literal(context.in_project(path), act)];
-            let call = Call::new((&actor, Channel::of(tool)), &context.cwd, &targets, exists);
+            let call = Call::new(&actor, Channel::of(tool), &context.cwd, &targets, exists);
             check_path(path, &call, context)
         })
         .collect()

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, context: &CliContext<'_>) -> Result<Answer> {
     let targets = [Target::literal(context.in_project(&args.path), Act::Write)];
     let actor = (args.agent.as_deref()).map_or(Actor::Main, Actor::parse);
     let claims = claims::of(&targets, &context.project, &context.registry)?;
-    let call = Call::new((&actor, Channel::FileTool), &context.cwd, &targets, exists);
+    let call = Call::new(&actor, Channel::FileTool, &context.cwd, &targets, exists);
     let decided = decision::decide(&claims, &call, &|_| Ok(None))?;
     let mut story = explain_claim(&targets[0].path, claims.first(), &decided);
     story.actor = actor.to_string();

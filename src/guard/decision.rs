@@ -51,7 +51,8 @@ pub struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub fn new(
-        (actor, channel): (&'a Actor, Channel),
+        actor: &'a Actor,
+        channel: Channel,
         cwd: &'a str,
         targets: &'a [Target],
         exists: fn(&str) -> bool,

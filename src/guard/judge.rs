@@ -42,7 +42,8 @@ pub(crate) fn judge_changes<'w>(
     leave_own_tools_alone(&mut claims, event, &context.rules.settings);
     let actor = event.actor();
     let call = Call::new(
-        (&actor, Channel::of(event.tool())),
+        &actor,
+        Channel::of(event.tool()),
         &context.cwd,
         &targets,
         exists,

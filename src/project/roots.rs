@@ -65,7 +65,7 @@ impl Root {
     /// The same by each name of the root.
     pub fn paths(&self, below: &str) -> impl Iterator<Item = String> {
         let names = self.names();
-        names.map(move |name| path::below(name.trim_end_matches('/'), below))
+        names.map(move |name| format!("{}/{below}", name.trim_end_matches('/')))
     }
 
     /// Whether a directory, as a call names it, is the root.

@@ -97,7 +97,8 @@ impl<'a, 's> Judged<'a, 's> {
 
     fn call<'c>(&'c self, actor: &'c Actor) -> Call<'c> {
         Call::new(
-            (actor, Channel::FileTool),
+            actor,
+            Channel::FileTool,
             self.cwd,
             std::slice::from_ref(&self.claim.target),
             exists,

@@ -298,7 +298,8 @@ impl Lint<'_> {
             let absolute = self.context.project.main.path(path.trim_end_matches('/'));
             let targets = [Target::literal(absolute, *act)];
             let call = Call::new(
-                (actor, Channel::Shell),
+                actor,
+                Channel::Shell,
                 &self.context.project.main.dir,
                 &targets,
                 |_| false,

@@ -370,7 +370,8 @@ impl Reader<'_> {
         leave_own_tools_alone(&mut claimed, event, self.settings);
         let actor = event.actor();
         let call = Call::new(
-            (&actor, Channel::of(event.tool())),
+            &actor,
+            Channel::of(event.tool()),
             &self.cwd,
             &targets,
             |_| false,
