@@ -162,14 +162,14 @@ fn exempt(entry: &str) -> Objection {
 
 /// Whether the call moves a whole site to where its system archives it.
 fn is_archiving(claim: &Claim<'_>, call: &Call<'_>) -> bool {
-    let Some((dir, name)) = claim.governed.system.archive_of(&claim.site) else {
+    let Some(archive) = claim.governed.system.archive_of(&claim.site) else {
         return false;
     };
     if claim.target.act != Act::MoveAway {
         return false;
     }
-    claim.root.paths(&dir).any(|dir| {
+    claim.root.paths(&archive.dir).any(|dir| {
         let mut moved = call.targets_below(&dir);
-        moved.any(|target| target.split('/').any(|part| part.ends_with(name)))
+        moved.any(|target| archive.takes(target))
     })
 }

@@ -138,7 +138,7 @@ fn site_of(context: &Context<'_>, event: &Event<'_>, error: &JudgeError) -> Opti
         cwd: &context.cwd,
         home: context.env.home.as_deref(),
         text: event.input.command.get().unwrap_or_default(),
-        targets: Vec::new(),
+        targets: &[],
     };
     let sites = places::around(&context.project, context.registry, &around);
     let of_system = sites.iter().filter(|site| site.governed.id() == system);

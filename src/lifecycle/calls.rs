@@ -1,7 +1,7 @@
 //! The recorder at the events of the hook: which calls are noted, which events say that calls
 //! are over, and how what was found is reported.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use crate::base::actor::{Actor, AgentName};
@@ -138,7 +138,8 @@ pub(crate) fn before_call(
         return;
     }
     if let Some(call) = call {
-        let recorder = Recorder::around(context, &call.text, call.targets.iter());
+        let paths = one_of_each_site(claims);
+        let recorder = Recorder::around(context, &call.text, &paths);
         recorder.before(
             caller(event),
             Scope::All,
@@ -176,19 +177,28 @@ pub(crate) fn before_call(
 /// After a call: what it did, or what its file tool wrote, is judged. `claims` are those
 /// of the call.
 pub(crate) fn after_call(context: &Context<'_>, event: &Event<'_>, claims: &[Claim<'_>]) -> Reply {
-    let paths: Vec<String> = claims.iter().map(Claim::path).collect();
+    let paths = one_of_each_site(claims);
     let work = work(context, event, &paths);
     let text = match &work {
         Some(Work::RunsCode(call)) => &call.text,
         _ => event.input.command.as_str(),
     };
-    let recorder = Recorder::around(context, text, paths.iter().map(String::as_str));
+    let recorder = Recorder::around(context, text, &paths);
     let ran = event.duration_ms.value().as_i64();
     let found = recorder.after(&caller(event), work.clone(), ran, background_task(event));
     say(context, event.kind(), &found)
 }
 
-/// What a call can have done, by its text; `paths` are the governed ones among its targets.
+/// The first path that is claimed in each state directory.
+fn one_of_each_site(claims: &[Claim<'_>]) -> Vec<String> {
+    let mut known = HashSet::new();
+    let first = claims
+        .iter()
+        .filter(|claim| known.insert((claim.governed.id(), claim.site_dir())));
+    first.map(Claim::path).collect()
+}
+
+/// What a call can have done, by its text; `paths` are governed ones among its targets.
 fn work(context: &Context<'_>, event: &Event<'_>, paths: &[String]) -> Option<Work> {
     if event.tool().is_file_tool() {
         if event.kind() != Kind::PostToolUse {

@@ -54,10 +54,10 @@ impl fmt::Display for Renamed {
 /// What one call removed in a site.
 #[derive(Default)]
 struct Removed {
-    /// State files, by their place among the changes.
+    /// By their place among the changes.
+    entries: Vec<usize>,
+    /// Those that are state files.
     state: Vec<usize>,
-    /// How many entries of all kinds.
-    n_entries: usize,
 }
 
 /// The removals that together take too much, of one call each: at least three and half of a
@@ -74,7 +74,19 @@ pub(super) fn find(
     for ((dir, _), removed) in &groups {
         let dir = Path::new(dir);
         let n_left = left.get(dir).copied().unwrap_or(0);
-        let Some(what) = excess(dir, removed, n_left, judged, &archives) else {
+        // A site that was made anew at once is there again; a file in its place is none.
+        let is_whole = is_no_dir(dir) || n_left == 0 && removed.entries.len() >= BULK;
+        let mut state = removed.state.iter().filter_map(|at| judged[*at].as_ref());
+        if is_whole && state.any(|judged| archives.hold(judged)) {
+            bulk.extend(removed.entries.iter().map(|at| (*at, Bulk::Along)));
+            continue;
+        }
+        let n_taken = removed.state.len();
+        let what = if is_whole {
+            "all of it"
+        } else if n_taken >= BULK && n_taken >= n_left {
+            "most of it"
+        } else {
             continue;
         };
         let taken = &removed.state;
@@ -121,7 +133,7 @@ fn by_site_and_call(
         if judged.change.act() == ChangeKind::Remove && !was_read {
             let key = (judged.claim.site_dir(), only.id());
             let removed = groups.entry(key).or_default();
-            removed.n_entries += 1;
+            removed.entries.push(at);
             if judged.is_state() {
                 removed.state.push(at);
             }
@@ -144,24 +156,6 @@ fn count_left<'d>(index: &Index, dirs: impl Iterator<Item = &'d Path>) -> HashMa
         }
     }
     left
-}
-
-/// How much of a site was taken away, where that is too much.
-fn excess(
-    dir: &Path,
-    removed: &Removed,
-    n_left: usize,
-    judged: &[Option<Judged<'_, '_>>],
-    archives: &Archives,
-) -> Option<&'static str> {
-    let n_taken = removed.state.len();
-    // A site that was made anew at once is there again; a file in its place is none.
-    if is_no_dir(dir) || n_left == 0 && removed.n_entries >= BULK {
-        let mut taken = removed.state.iter().filter_map(|at| judged[*at].as_ref());
-        (!taken.any(|judged| archives.hold(judged))).then_some("all of it")
-    } else {
-        (n_taken >= BULK && n_taken >= n_left).then_some("most of it")
-    }
 }
 
 /// The directory in which all the removed entries of another one are now, under the names

@@ -140,10 +140,6 @@ impl From<Vec<String>> for Paths {
 }
 
 impl Paths {
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
-    }
-
     pub fn contains(&self, path: &str) -> bool {
         let found = self.0.binary_search_by(|known| known.as_str().cmp(path));
         found.is_ok()

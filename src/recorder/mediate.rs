@@ -2,10 +2,10 @@
 //!
 //! A recorder that cannot work changes no decision of the guard; it says so on stderr.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::{io, iter};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -92,15 +92,11 @@ impl WritesTo {
 impl<'w> Recorder<'w> {
     /// The recorder of a project, looking around an event's directory.
     pub fn of(context: &'w Context<'_>) -> Self {
-        Self::around(context, "", iter::empty())
+        Self::around(context, "", &[])
     }
 
     /// The same, and where a command's text and its targets lead.
-    pub fn around(
-        context: &'w Context<'_>,
-        text: &'w str,
-        targets: impl Iterator<Item = &'w str>,
-    ) -> Self {
+    pub fn around(context: &'w Context<'_>, text: &'w str, targets: &'w [String]) -> Self {
         Self {
             project: &context.project,
             registry: context.registry,
@@ -110,7 +106,7 @@ impl<'w> Recorder<'w> {
                 cwd: &context.cwd,
                 home: context.env.home.as_deref(),
                 text,
-                targets: targets.collect(),
+                targets,
             },
             now: context.now.get(),
         }

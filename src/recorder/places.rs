@@ -23,14 +23,14 @@ const MAX_NAMED: usize = 8;
 const CHANGES_DIR: &[&str] = &["cd", "pushd", "-C", "Set-Location"];
 
 /// An event's surroundings.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct Around<'a> {
     pub cwd: &'a str,
     pub home: Option<&'a str>,
     /// The text of a command.
     pub text: &'a str,
-    /// Paths that the call was read to write.
-    pub targets: Vec<&'a str>,
+    /// Governed paths that the call was read to write, one of each state directory.
+    pub targets: &'a [String],
 }
 
 /// The sites around an event: at the root, on the way to its directory, and those that
@@ -55,8 +55,7 @@ pub fn around<'c>(
     let named = lines_with(event.text, system::are_named_in)
         .flat_map(words)
         .filter(|word| system::are_named_in(word));
-    let targets = event.targets.iter().map(|target| (*target).to_owned());
-    let places = targets.chain(named.map(at));
+    let places = event.targets.iter().cloned().chain(named.map(at));
     for place in places.take(MAX_NAMED) {
         add(&mut sites, claims::site_of(&place, project, registry));
     }

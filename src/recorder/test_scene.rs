@@ -121,7 +121,7 @@ impl Scene {
                 cwd: dir,
                 home: None,
                 text: "",
-                targets: Vec::new(),
+                targets: &[],
             },
             now: Utc::now() + self.ahead.get(),
         })

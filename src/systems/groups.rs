@@ -17,8 +17,8 @@ use crate::contract::slug::{Shape, Slug};
 use crate::contract::table::{Contract, Dir, DirKind, List, Name, Others, Role, Row, Writer};
 use crate::systems::gate_record::GateRecord;
 use crate::systems::system::{
-    AgentEvent, ContentError, Effects, Files, Info, Judgement, Missing, Place, Retention, System,
-    View, below, split_site,
+    AgentEvent, ArchivePlace, ContentError, Effects, Files, Info, Judgement, Missing, Place,
+    Retention, System, View, below, split_site,
 };
 use crate::systems::workflow::{UnreadableState, Workflow};
 
@@ -91,9 +91,10 @@ impl System for Groups {
 
     /// A finished change moves into `archive/` beside it, under its name with a
     /// date in front.
-    fn archive_of<'s>(&self, site: &'s str) -> Option<(String, &'s str)> {
-        let (changes, change) = split_last(site)?;
-        Some((format!("{changes}/archive"), change))
+    fn archive_of<'s>(&self, site: &'s str) -> Option<ArchivePlace<'s>> {
+        let (changes, name) = split_last(site)?;
+        let dir = format!("{changes}/archive");
+        Some(ArchivePlace { dir, name })
     }
 
     /// The verdict files of an agent's kind that are there.

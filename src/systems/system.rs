@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 
 pub use self::agent_event::{AgentEvent, ClosedGate, Effects, Missing, no_gate, of_no_gate};
 use crate::base::actor::AgentName;
+use crate::base::path::split_last;
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Name, Row, Writer};
 use crate::settings::model::KnownSystem;
@@ -130,6 +131,22 @@ impl<'a> Info<'a> {
     }
 }
 
+/// Where a whole site is archived.
+pub struct ArchivePlace<'s> {
+    /// A directory, relative to the root.
+    pub dir: String,
+    pub name: &'s str,
+}
+
+impl ArchivePlace<'_> {
+    /// Whether a path below the directory is a place of the site: in it, or in a directory there,
+    /// under a name that ends with its own.
+    pub fn takes(&self, below: &str) -> bool {
+        let (above, name) = split_last(below).unwrap_or(("", below));
+        !above.contains('/') && name.ends_with(self.name)
+    }
+}
+
 /// One family of state files.
 pub trait System: Sync {
     fn info(&self) -> &Info<'_>;
@@ -183,9 +200,8 @@ pub trait System: Sync {
         Ok(Vec::new())
     }
 
-    /// Where the system archives a whole site by moving it: a directory, relative to the root as
-    /// the site is, and what the name of the site or of one on the way to it ends with in there.
-    fn archive_of<'s>(&self, _site: &'s str) -> Option<(String, &'s str)> {
+    /// Where the system archives a whole site by moving it. The site is relative to the root.
+    fn archive_of<'s>(&self, _site: &'s str) -> Option<ArchivePlace<'s>> {
         None
     }
 
