@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::base::disk::list::{self, Entry};
-use crate::base::disk::stat::Stat;
+use crate::base::disk::stat::{Kind, Stat};
 use crate::base::path;
 use crate::recorder::judge::Judged;
 
@@ -13,10 +13,14 @@ use crate::recorder::judge::Judged;
 #[derive(Default)]
 pub(super) struct Archives(RefCell<HashMap<String, Rc<ArchiveDirs>>>);
 
-/// What is in an archive, and in its directories, relative to it.
+/// As many directories of an archive are looked through.
+const MAX_DIRS: usize = 20_000;
+
+/// What is in an archive, relative to it.
 #[derive(Default)]
 struct ArchiveDirs {
     names: Vec<String>,
+    /// The directories below those.
     nested: OnceCell<Vec<String>>,
 }
 
@@ -55,16 +59,25 @@ impl Archives {
 impl ArchiveDirs {
     fn nested(&self, dir: &str) -> &[String] {
         self.nested.get_or_init(|| {
-            let dirs = self.names.iter();
-            dirs.flat_map(|above| {
-                let names = names_in(&path::below(dir, above)).into_iter();
-                names.map(|name| path::below(above, &name))
-            })
-            .collect()
+            let mut nested = Vec::new();
+            let mut to_read = self.names.clone();
+            while let Some(above) = to_read.pop() {
+                for name in names_in(&path::below(dir, &above)) {
+                    let whole = path::below(&above, &name);
+                    to_read.push(whole.clone());
+                    nested.push(whole);
+                }
+                if nested.len() > MAX_DIRS {
+                    break;
+                }
+            }
+            nested
         })
     }
 }
 
+/// The directories in one, by their names.
 fn names_in(dir: &str) -> Vec<String> {
-    list::readable(dir.as_ref()).map(Entry::into_name).collect()
+    let dirs = list::readable(dir.as_ref()).filter(|entry| entry.kind == Kind::Dir);
+    dirs.map(Entry::into_name).collect()
 }

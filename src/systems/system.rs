@@ -10,7 +10,6 @@ use chrono::{DateTime, Utc};
 
 pub use self::agent_event::{AgentEvent, ClosedGate, Effects, Missing, no_gate, of_no_gate};
 use crate::base::actor::AgentName;
-use crate::base::path::split_last;
 use crate::contract::denial::DenyCode;
 use crate::contract::table::{Contract, Name, Row, Writer};
 use crate::settings::model::KnownSystem;
@@ -139,11 +138,10 @@ pub struct ArchivePlace<'s> {
 }
 
 impl ArchivePlace<'_> {
-    /// Whether a path below the directory is a place of the site: in it, or in a directory there,
-    /// under a name that ends with its own.
+    /// Whether a path below the directory is a place of the site: its last part ends with the
+    /// site's name.
     pub fn takes(&self, below: &str) -> bool {
-        let (above, name) = split_last(below).unwrap_or(("", below));
-        !above.contains('/') && name.ends_with(self.name)
+        below.ends_with(self.name)
     }
 }
 
