@@ -48,7 +48,7 @@ impl Archives {
         let mut known = self.0.borrow_mut();
         let archive = known.entry(dir.to_owned()).or_insert_with(|| {
             Rc::new(ArchiveDirs {
-                names: names_in(dir),
+                names: list::readable(dir.as_ref()).map(Entry::into_name).collect(),
                 ..ArchiveDirs::default()
             })
         });
@@ -62,7 +62,7 @@ impl ArchiveDirs {
             let mut nested = Vec::new();
             let mut to_read = self.names.clone();
             while let Some(above) = to_read.pop() {
-                for name in names_in(&path::below(dir, &above)) {
+                for name in dirs_in(&path::below(dir, &above)) {
                     let whole = path::below(&above, &name);
                     to_read.push(whole.clone());
                     nested.push(whole);
@@ -76,8 +76,8 @@ impl ArchiveDirs {
     }
 }
 
-/// The directories in one, by their names.
-fn names_in(dir: &str) -> Vec<String> {
+/// The directories in one, by their names. Links are left out, since one may lead back.
+fn dirs_in(dir: &str) -> Vec<String> {
     let dirs = list::readable(dir.as_ref()).filter(|entry| entry.kind == Kind::Dir);
     dirs.map(Entry::into_name).collect()
 }
