@@ -76,9 +76,11 @@ pub(super) fn find(
         let n_left = left.get(dir).copied().unwrap_or(0);
         // A site that was made anew at once is there again; a file in its place is none.
         let is_whole = is_no_dir(dir) || n_left == 0 && removed.entries.len() >= BULK;
-        let mut state = removed.state.iter().filter_map(|at| judged[*at].as_ref());
-        if is_whole && state.any(|judged| archives.hold(judged)) {
-            bulk.extend(removed.entries.iter().map(|at| (*at, Bulk::Along)));
+        let is_archived = |at: &&usize| judged[**at].as_ref().is_some_and(|it| archives.hold(it));
+        if is_whole && removed.state.iter().any(|at| is_archived(&at)) {
+            // What is not there was taken on the way.
+            let along = removed.entries.iter().filter(is_archived);
+            bulk.extend(along.map(|at| (*at, Bulk::Along)));
             continue;
         }
         let n_taken = removed.state.len();
