@@ -1,5 +1,5 @@
 //! What a command did to many files, counted: twice as many cost about twice as much, before the
-//! command and after it.
+//! command and after it. Now and then the index is written anew, which is half as much again.
 
 use std::process::Command;
 
@@ -12,6 +12,9 @@ use crate::support::Sandbox;
 
 /// A file, by its number.
 type File = fn(usize) -> String;
+
+/// The most instructions that each of 200 files may take.
+const MOST: u64 = 260_000;
 
 /// Commands that change all of many files.
 const ACTS: &[(File, &str)] = &[
@@ -64,7 +67,7 @@ fn a_command_costs_in_proportion_to_what_it_changes() {
         for said in [command, "./run.sh"] {
             let [few, many] = [100, 200].map(|n| costs(*file, command, said, n));
             eprintln!("`{command}` said as `{said}`: {few:?} and {many:?}");
-            let too_much = |(few, many): (&u64, &u64)| *many >= few * 5 / 2;
+            let too_much = |(few, many): (&u64, &u64)| *many >= few * 13 / 4 || many / 200 > MOST;
             if few.len() != many.len() || few.iter().zip(&many).any(too_much) {
                 over.push(format!("`{command}` said as `{said}`: {few:?}, {many:?}"));
             }
